@@ -1,8 +1,11 @@
 /* gpnn-simulate data: synthetic tables. */
 #include "cmd/simulate/simulate.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "cmd/common/cli.h"
 #include "cmd/common/progress.h"
 #include "cmd/simulate/law.h"
@@ -13,11 +16,13 @@ enum { ROUND = 1 << 18 };
 
 struct arguments {
   enum gpnn_synthetic_kind kind;
+  enum gpnn_likelihood likelihood;
   const char *function, *noise_law; /* NULL: not given */
   struct gpnn_warp warp;
   size_t rows, first, features, test, neighbours;
   struct simulate_inputs inputs;
   struct cli_list truths;
+  double exposure_range;
   bool truth, no_header;
   char delimiter;
   struct gpnn_synthetic_options synthetic; /* resolve() fills it */
@@ -43,33 +48,135 @@ static bool check_kind(const struct cli *cli, enum gpnn_synthetic_kind kind)
   return true;
 }
 
-/* Reads the parameters of process and noise; with a known function only the noise. */
+/* ---- likelihood --------------------------------------------------------------------------- */
+
+static const struct cli_word likelihoods[] = {{"gaussian", GPNN_LIKELIHOOD_GAUSSIAN},
+                                              {"categorical", GPNN_LIKELIHOOD_CATEGORICAL},
+                                              {"poisson", GPNN_LIKELIHOOD_POISSON},
+                                              {"negbin", GPNN_LIKELIHOOD_NEGBIN},
+                                              CLI_END_OF_WORDS};
+
+/* Bits of the likelihoods that something goes with. */
+enum {
+  GAUSSIAN = 1 << GPNN_LIKELIHOOD_GAUSSIAN,
+  CATEGORICAL = 1 << GPNN_LIKELIHOOD_CATEGORICAL,
+  POISSON = 1 << GPNN_LIKELIHOOD_POISSON,
+  NEGBIN = 1 << GPNN_LIKELIHOOD_NEGBIN,
+};
+
+/* Refuses 'what' unless the likelihood is one of those that it goes with. */
+static bool goes_with(const struct cli *cli, const struct arguments *a, const char *what,
+                      unsigned likelihoods_of)
+{
+  if ((likelihoods_of >> a->likelihood & 1) != 0) return true;
+  char list[64] = "";
+  for (const struct cli_word *word = likelihoods; word->word != NULL; word++) {
+    if ((likelihoods_of >> word->value & 1) == 0) continue;
+    size_t at = strlen(list);
+    snprintf(list + at, sizeof list - at, "%s%s", at > 0 ? " or " : "", word->word);
+  }
+  return cli_refuse(cli, "%s goes with --likelihood %s", what, list);
+}
+
+static bool check_likelihood(const struct cli *cli, const struct arguments *a)
+{
+  if (a->likelihood == GPNN_LIKELIHOOD_CATEGORICAL && a->kind == GPNN_SYNTHETIC_FUNCTION)
+    return cli_refuse(cli, "--likelihood categorical needs a function for each class: --kind gp, "
+                           "features or local");
+  return (!cli_given(cli, "noise-law") || goes_with(cli, a, "option --noise-law", GAUSSIAN)) &&
+         (!cli_given(cli, "exposure-range") ||
+          goes_with(cli, a, "option --exposure-range", POISSON | NEGBIN));
+}
+
+/* ---- parameters --------------------------------------------------------------------------- */
+
+/* What a likelihood has besides the parameters of the process. */
+struct likelihood_parameter {
+  const char *name, *option; /* the name alone, and with that of its option */
+  unsigned likelihoods;
+  double low, high;
+  bool whole;
+};
+
+/* Reads VALUE of NAME=VALUE. */
+static bool read_value(const struct cli *cli, const struct likelihood_parameter *parameter,
+                       const char *text, double *to)
+{
+  const char *value = text + strlen(parameter->name) + 1;
+  char shown[GPNN_MASK_BYTES];
+  double number;
+  if (gpnn_number_read(value, strlen(value), &number) == GPNN_NUMBER_OK &&
+      number >= parameter->low && number <= parameter->high &&
+      (!parameter->whole || number == floor(number))) {
+    *to = number;
+    return true;
+  }
+  return cli_refuse(cli, "option --true: %s is a %snumber from %g to %g, not \"%s\"",
+                    parameter->name, parameter->whole ? "whole " : "", parameter->low,
+                    parameter->high, gpnn_mask(shown, value, strlen(value)));
+}
+
+/* Reads 'text' if it is a parameter of the likelihood; '*found' says whether it is. */
+static bool read_own(const struct cli *cli, const struct arguments *a, const char *text,
+                     struct gpnn_observation *to, bool *found)
+{
+  static const struct likelihood_parameter own[] = {
+      {"mean", "option --true: mean", GAUSSIAN | POISSON | NEGBIN, -1e100, 1e100, false},
+      {"dispersion", "option --true: dispersion", NEGBIN, 1e-6, 1e12, false},
+      {"classes", "option --true: classes", CATEGORICAL, 2, 1000, true}};
+  double classes = (double)to->n_classes, *const places[] = {&to->mean, &to->dispersion, &classes};
+  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+    size_t length = strlen(own[i].name);
+    *found = strncmp(text, own[i].name, length) == 0 && text[length] == '=';
+    if (!*found) continue;
+    if (!goes_with(cli, a, own[i].option, own[i].likelihoods) ||
+        !read_value(cli, &own[i], text, places[i]))
+      return false;
+    to->n_classes = (size_t)classes;
+    return true;
+  }
+  return true;
+}
+
+static bool read_truth(const struct cli *cli, const struct arguments *a, const char *text,
+                       struct gpnn_observation *observation, struct gpnn_assumed_model *truth)
+{
+  bool found, is_noise = strncmp(text, "noise=", 6) == 0;
+  if (!read_own(cli, a, text, observation, &found)) return false;
+  if (found) return true;
+  if (is_noise && !goes_with(cli, a, "option --true: noise", GAUSSIAN)) return false;
+  if (a->kind == GPNN_SYNTHETIC_FUNCTION && !is_noise)
+    return cli_refuse(cli, "option --true: a function has only mean, noise or dispersion");
+  return simulate_set_parameter(cli, "true", text, GPNN_RISK_COEFFICIENT, true, truth);
+}
+
+/* Reads the parameters of process, noise and likelihood. */
 static bool read_truths(const struct cli *cli, const struct arguments *a,
                         struct gpnn_synthetic_options *o)
 {
   struct gpnn_assumed_model truth = simulate_default_parameters();
-  for (size_t i = 0; i < a->truths.n; i++) {
-    const char *text = a->truths.items[i];
-    if (o->kind == GPNN_SYNTHETIC_FUNCTION && strncmp(text, "noise=", 6) != 0)
-      return cli_refuse(cli, "option --true: a function has only noise");
-    if (!simulate_set_parameter(cli, "true", text, GPNN_RISK_COEFFICIENT, true, &truth))
-      return false;
-  }
+  o->observation.likelihood = a->likelihood;
+  o->observation.n_classes = 3;
+  o->observation.dispersion = 5;
+  for (size_t i = 0; i < a->truths.n; i++)
+    if (!read_truth(cli, a, a->truths.items[i], &o->observation, &truth)) return false;
   o->process = truth.covariance;
-  o->noise.variance = truth.covariance.noise;
+  o->observation.noise.variance = truth.covariance.noise;
   return true;
 }
 
 static bool read_laws(const struct cli *cli, const struct arguments *a,
                       struct gpnn_synthetic_options *o)
 {
-  if (!gpnn_noise_parse(a->noise_law, &o->noise))
+  if (!gpnn_noise_parse(a->noise_law, &o->observation.noise))
     return cli_refuse(cli, "option --noise-law: normal, laplace, or student:NU with NU above 2");
   if (a->warp.law == GPNN_WARP_NONE && cli_given(cli, "gamma"))
     return cli_refuse(cli, "option --gamma goes with --warp");
   if (a->warp.law != GPNN_WARP_NONE) o->warp = a->warp;
   return true;
 }
+
+/* ---- all of them -------------------------------------------------------------------------- */
 
 /* The number of items to make: points if local, otherwise rows. */
 static size_t items_wanted(const struct arguments *a)
@@ -84,9 +191,11 @@ static bool resolve(const struct cli *cli, void *arguments)
   *o = (struct gpnn_synthetic_options){.kind = a->kind,
                                        .n_features = a->features,
                                        .m = a->neighbours,
+                                       .exposure_range = a->exposure_range,
                                        .seed = cli->seed,
                                        .threads = cli->threads};
-  if (!check_kind(cli, a->kind) || !simulate_find_function(cli, a->function, &o->function) ||
+  if (!check_kind(cli, a->kind) || !check_likelihood(cli, a) ||
+      !simulate_find_function(cli, a->function, &o->function) ||
       !simulate_set_inputs(cli, &a->inputs, o->function, 2, &o->inputs) || !read_laws(cli, a, o) ||
       !read_truths(cli, a, o) || !simulate_check_delimiter(cli, a->delimiter))
     return false;
@@ -152,6 +261,7 @@ static const struct cli_word noise_laws[] = {{"normal", 0}, {"laplace", 0}, CLI_
 
 static const struct cli_option options[] = {
     CLI_CHOICE(0, "kind", kind, "KIND", "", kinds),
+    CLI_CHOICE(0, "likelihood", likelihood, "L", "", likelihoods),
     CLI_COUNT('n', "size", rows, "N", "rows; local: rows neighbours are from (1000)", 1,
               GPNN_NEIGHBOURS_MOST),
     CLI_COUNT(0, "first", first, "R", "number of the first row; local: point (0)", 0,
@@ -162,7 +272,7 @@ static const struct cli_option options[] = {
     CLI_REAL(0, "scale", inputs.scale, "S", "sd, radius, half width (1; normal: 1/sqrt(D))", 1e-100,
              1e100),
     CLI_LIST('t', "true", truths, "NAME=VALUE",
-             "parameter of process and noise (rbf, 1, 0.9, 0.1)"),
+             "of process, noise, target (rbf, 1, 0.9, 0.1, 0, 3, 5)"),
     CLI_TEXT_OF(0, "function", function, "NAME", "function: oakley, waves or zero",
                 simulate_function_words),
     CLI_COUNT(0, "features", features, "F", "features: how many (2000)", 1, 1e7),
@@ -171,9 +281,11 @@ static const struct cli_option options[] = {
     CLI_COUNT(0, "test", test, "N", "local: points (1000)", 1, GPNN_NEIGHBOURS_MOST),
     CLI_TEXT_OF(0, "noise-law", noise_law, "LAW", "normal, laplace or student:NU (normal)",
                 noise_laws),
+    CLI_REAL(0, "exposure-range", exposure_range, "R", "counts: a column exposure, 1/R to R", 1,
+             1e100),
     CLI_CHOICE(0, "warp", warp.law, "LAW", "of inputs", warps),
     CLI_REAL(0, "gamma", warp.gamma, "G", "strength of the warp (1)", 0, 100),
-    CLI_FLAG(0, "noiseless", truth, "a column f before y: y without noise"),
+    CLI_FLAG(0, "noiseless", truth, "columns before y: what is known of it without noise"),
     CLI_FLAG(0, "no-header", no_header, "write no header"),
     CLI_DELIMITER('d', "delimiter", delimiter, "C", "field delimiter (tab)"),
     CLI_OLD_NAME(0, "rows", "size"),

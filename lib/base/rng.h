@@ -93,7 +93,7 @@ double gpnn_rng_gamma(struct gpnn_rng *rng, double shape);
 #define GPNN_RNG_MOST_MEAN 1e15
 
 /* A Poisson deviate of 'mean' from 0 to GPNN_RNG_MOST_MEAN, exact up to rounding: from a mean of 10
- * on by transformed rejection (Hormann 1993, algorithm PTRS). */
+ * on by transformed rejection (Hoermann 1993, algorithm PTRS). */
 uint64_t gpnn_rng_poisson(struct gpnn_rng *rng, double mean);
 
 /* A 64-bit hash of 'length' bytes and 'seed', for assigning named groups at random. */

@@ -9,8 +9,10 @@
 
 struct gpnn_synthetic {
   struct gpnn_synthetic_options options;
-  double *drawn;                      /* EXACT: the values of all rows */
-  struct gpnn_features *features;     /* FEATURES */
+  size_t n_functions;
+  size_t n_drawn;                     /* EXACT: rows of a draw, with those of the last tile */
+  double *drawn;                      /* EXACT: the values of all rows, n_functions by n_drawn */
+  struct gpnn_features **features;    /* FEATURES: n_functions of them */
   struct gpnn_neighbours *neighbours; /* LOCAL */
 };
 
@@ -43,6 +45,27 @@ static void draw_inputs(const struct gpnn_synthetic_options *o, enum gpnn_rng_pu
   }
 }
 
+/* The seed of function 'c': functions are independent, and the first has the seed of the table. */
+static uint64_t seed_of(const struct gpnn_synthetic_options *o, size_t c)
+{
+  struct gpnn_rng rng;
+  gpnn_rng_init_at(&rng, o->seed, GPNN_RNG_FUNCTION, c);
+  return c == 0 ? o->seed : gpnn_rng_next(&rng);
+}
+
+/* Deviates of all functions and rows. */
+static void draw_deviates(struct gpnn_synthetic *s)
+{
+  for (size_t c = 0; c < s->n_functions; c++) {
+    uint64_t seed = seed_of(&s->options, c);
+    for (size_t i = 0; i < s->n_drawn; i++) {
+      struct gpnn_rng rng;
+      gpnn_rng_init_at(&rng, seed, GPNN_RNG_RESPONSE, i);
+      s->drawn[c * s->n_drawn + i] = gpnn_rng_normal(&rng);
+    }
+  }
+}
+
 /* Draws the process at all rows and at those that would complete the last tile, so that no value
  * depends on the number of rows. */
 static enum gpnn_status draw_exact(struct gpnn_synthetic *s, struct gpnn_error *err)
@@ -55,20 +78,30 @@ static enum gpnn_status draw_exact(struct gpnn_synthetic *s, struct gpnn_error *
                      (int)GPNN_PROCESS_MOST, (unsigned long long)o->n);
   size_t n = ((size_t)o->n + GPNN_PROCESS_TILE - 1) / GPNN_PROCESS_TILE * GPNN_PROCESS_TILE;
   double *x = gpnn_alloc(n, o->inputs.d, sizeof *x);
-  s->drawn = gpnn_alloc(n, 1, sizeof *s->drawn);
+  s->n_drawn = n;
+  s->drawn = gpnn_alloc(s->n_functions, n, sizeof *s->drawn);
   enum gpnn_status status = GPNN_OK;
   if (x == NULL || s->drawn == NULL) {
     status = gpnn_fail_memory(err, "for the rows");
   } else {
     draw_inputs(o, GPNN_RNG_CLOUD, 0, n, x);
-    for (size_t i = 0; i < n; i++) {
-      struct gpnn_rng rng;
-      gpnn_rng_init_at(&rng, o->seed, GPNN_RNG_RESPONSE, i);
-      s->drawn[i] = gpnn_rng_normal(&rng);
-    }
-    status = gpnn_process_draw(&o->process, n, o->inputs.d, x, o->threads, 1, s->drawn, err);
+    draw_deviates(s);
+    status = gpnn_process_draw(&o->process, n, o->inputs.d, x, o->threads, s->n_functions, s->drawn,
+                               err);
   }
   free(x);
+  return status;
+}
+
+static enum gpnn_status draw_features(struct gpnn_synthetic *s, struct gpnn_error *err)
+{
+  const struct gpnn_synthetic_options *o = &s->options;
+  s->features = calloc(s->n_functions, sizeof(struct gpnn_features *));
+  enum gpnn_status status = GPNN_OK;
+  if (s->features == NULL) status = gpnn_fail_memory(err, "for random features");
+  for (size_t c = 0; c < s->n_functions && status == GPNN_OK; c++)
+    status = gpnn_features_new(&s->features[c], &o->process, o->n_features, o->inputs.d,
+                               seed_of(o, c), err);
   return status;
 }
 
@@ -79,12 +112,12 @@ static enum gpnn_status prepare(struct gpnn_synthetic *s, struct gpnn_error *err
     return gpnn_fail(err, GPNN_EINVAL, "a disk has 2 dimensions, not %zu", o->inputs.d);
   switch (o->kind) {
   case GPNN_SYNTHETIC_FUNCTION:
-    assert(gpnn_function_takes(o->function, o->inputs.d));
+    assert(gpnn_function_takes(o->function, o->inputs.d) && s->n_functions == 1);
     return GPNN_OK;
   case GPNN_SYNTHETIC_EXACT:
     return draw_exact(s, err);
   case GPNN_SYNTHETIC_FEATURES:
-    return gpnn_features_new(&s->features, &o->process, o->n_features, o->inputs.d, o->seed, err);
+    return draw_features(s, err);
   case GPNN_SYNTHETIC_LOCAL:
     break;
   }
@@ -101,6 +134,7 @@ enum gpnn_status gpnn_synthetic_new(struct gpnn_synthetic **synthetic,
   struct gpnn_synthetic *new = calloc(1, sizeof *new);
   if (new == NULL) return gpnn_fail_memory(err, "for synthetic rows");
   new->options = *options;
+  new->n_functions = gpnn_observation_functions(&options->observation);
   enum gpnn_status status = prepare(new, err);
   if (status == GPNN_OK)
     *synthetic = new;
@@ -114,6 +148,11 @@ const struct gpnn_synthetic_options *gpnn_synthetic_given(const struct gpnn_synt
   return &s->options;
 }
 
+bool gpnn_synthetic_has_exposure(const struct gpnn_synthetic *s)
+{
+  return s->options.exposure_range > 1;
+}
+
 size_t gpnn_synthetic_rows_each(const struct gpnn_synthetic *s)
 {
   return s->options.kind == GPNN_SYNTHETIC_LOCAL ? s->options.m + 1 : 1;
@@ -123,16 +162,25 @@ void gpnn_synthetic_free(struct gpnn_synthetic *s)
 {
   if (s == NULL) return;
   free(s->drawn);
-  gpnn_features_free(s->features);
+  for (size_t c = 0; c < s->n_functions && s->features != NULL; c++)
+    gpnn_features_free(s->features[c]);
+  free(s->features);
   gpnn_neighbours_free(s->neighbours);
   free(s);
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* Inputs and function of rows that share one function. */
-static void make_rows(const struct gpnn_synthetic *s, uint64_t first, size_t n, double *x,
-                      double *f)
+/* Copies the values of function 'c' at 'n' rows to their places among those of all functions. */
+static void put_values(const struct gpnn_synthetic *s, size_t c, size_t n, const double *values,
+                       double *f)
+{
+  for (size_t i = 0; i < n; i++) f[i * s->n_functions + c] = values[i];
+}
+
+/* Inputs and functions of rows that share their functions. */
+static enum gpnn_status make_rows(const struct gpnn_synthetic *s, uint64_t first, size_t n,
+                                  double *x, double *f, struct gpnn_error *err)
 {
   const struct gpnn_synthetic_options *o = &s->options;
   size_t d = o->inputs.d;
@@ -141,10 +189,18 @@ static void make_rows(const struct gpnn_synthetic *s, uint64_t first, size_t n, 
     for (size_t i = 0; i < n; i++) f[i] = o->function->value(d, x + i * d);
   } else if (o->kind == GPNN_SYNTHETIC_EXACT) {
     assert(first + n <= o->n);
-    memcpy(f, s->drawn + first, n * sizeof *f);
+    for (size_t c = 0; c < s->n_functions; c++)
+      put_values(s, c, n, s->drawn + c * s->n_drawn + first, f);
   } else {
-    gpnn_features_values(s->features, n, x, f);
+    double *values = gpnn_alloc(n, 1, sizeof *values);
+    if (values == NULL) return gpnn_fail_memory(err, "for a block of rows");
+    for (size_t c = 0; c < s->n_functions; c++) {
+      gpnn_features_values(s->features[c], n, x, values);
+      put_values(s, c, n, values, f);
+    }
+    free(values);
   }
+  return GPNN_OK;
 }
 
 /* A point and its neighbours.  The process is drawn at their offsets from the point, which differ
@@ -153,21 +209,29 @@ static enum gpnn_status make_point(const struct gpnn_synthetic *s, uint64_t numb
                                    double *f, struct gpnn_error *err)
 {
   const struct gpnn_synthetic_options *o = &s->options;
-  size_t d = o->inputs.d, n_rows = o->m + 1;
+  size_t d = o->inputs.d, n_rows = o->m + 1, n_functions = s->n_functions;
   double *point = gpnn_alloc(d, 1, sizeof *point);
-  if (point == NULL) return gpnn_fail_memory(err, "for a point");
-  draw_inputs(o, GPNN_RNG_POINT, number, 1, point);
-  memset(x, 0, d * sizeof *x);
-  enum gpnn_status status = gpnn_neighbours_find(s->neighbours, number, 1, point, x + d, err);
+  double *values = gpnn_alloc(n_functions, n_rows, sizeof *values);
+  enum gpnn_status status = GPNN_OK;
+  if (point == NULL || values == NULL) {
+    status = gpnn_fail_memory(err, "for a point");
+  } else {
+    draw_inputs(o, GPNN_RNG_POINT, number, 1, point);
+    memset(x, 0, d * sizeof *x);
+    status = gpnn_neighbours_find(s->neighbours, number, 1, point, x + d, err);
+  }
   if (status == GPNN_OK) {
     struct gpnn_rng rng;
     gpnn_rng_init_at(&rng, o->seed, GPNN_RNG_RESPONSE, number);
-    for (size_t i = 0; i < n_rows; i++) f[i] = gpnn_rng_normal(&rng);
-    status = gpnn_process_draw(&o->process, n_rows, d, x, 1, 1, f, err);
+    for (size_t i = 0; i < n_functions * n_rows; i++) values[i] = gpnn_rng_normal(&rng);
+    status = gpnn_process_draw(&o->process, n_rows, d, x, 1, n_functions, values, err);
   }
-  for (size_t i = 0; i < n_rows; i++)
+  for (size_t c = 0; c < n_functions && status == GPNN_OK; c++)
+    put_values(s, c, n_rows, values + c * n_rows, f);
+  for (size_t i = 0; i < n_rows && status == GPNN_OK; i++)
     for (size_t j = 0; j < d; j++) x[i * d + j] += point[j];
   free(point);
+  free(values);
   return status;
 }
 
@@ -178,31 +242,55 @@ static bool are_finite(size_t n, const double *values)
   return true;
 }
 
-/* Adds noise to all rows and warps their inputs. */
-static enum gpnn_status finish(const struct gpnn_synthetic *s, uint64_t first, size_t n, double *x,
-                               const double *f, double *y, struct gpnn_error *err)
+static double draw_exposure(const struct gpnn_synthetic *s, struct gpnn_rng *rng)
+{
+  if (!gpnn_synthetic_has_exposure(s)) return 1;
+  return exp((2 * gpnn_rng_uniform(rng) - 1) * log(s->options.exposure_range));
+}
+
+/* Draws exposures and targets of all rows. */
+static void observe(const struct gpnn_synthetic *s, uint64_t first, size_t n,
+                    const struct gpnn_synthetic_rows *rows)
 {
   const struct gpnn_synthetic_options *o = &s->options;
-  size_t each = gpnn_synthetic_rows_each(s), n_inputs = n * each * o->inputs.d;
+  size_t each = gpnn_synthetic_rows_each(s);
   for (size_t i = 0; i < n; i++) {
-    struct gpnn_rng rng;
-    gpnn_rng_init_at(&rng, o->seed, GPNN_RNG_NOISE, first + i);
-    for (size_t r = i * each; r < (i + 1) * each; r++)
-      y[r] = f[r] + gpnn_noise_draw(&o->noise, &rng);
+    struct gpnn_rng target, exposure;
+    gpnn_rng_init_at(&target, o->seed, GPNN_RNG_NOISE, first + i);
+    gpnn_rng_init_at(&exposure, o->seed, GPNN_RNG_EXPOSURE, first + i);
+    for (size_t r = i * each; r < (i + 1) * each; r++) {
+      double *truth = rows->truth + r * s->n_functions;
+      rows->exposure[r] = draw_exposure(s, &exposure);
+      gpnn_observation_truth(&o->observation, rows->exposure[r], truth);
+      rows->y[r] = gpnn_observation_draw(&o->observation, truth, &target);
+    }
   }
-  for (size_t i = 0; i < n_inputs && o->warp.law != GPNN_WARP_NONE; i++)
-    x[i] = gpnn_warp_value(&o->warp, x[i]);
-  if (are_finite(n_inputs, x) && are_finite(n * each, y)) return GPNN_OK;
-  return gpnn_fail(err, GPNN_ENUMERIC, "a value is not finite: scales or parameters are extreme");
+}
+
+static enum gpnn_status check(const struct gpnn_synthetic *s, size_t n_rows,
+                              const struct gpnn_synthetic_rows *rows, struct gpnn_error *err)
+{
+  bool finite = are_finite(n_rows * s->options.inputs.d, rows->x) &&
+                are_finite(n_rows * s->n_functions, rows->truth);
+  if (finite && are_finite(n_rows, rows->y)) return GPNN_OK;
+  bool counts = gpnn_observation_counts(&s->options.observation);
+  return gpnn_fail(err, GPNN_ENUMERIC, "a value is not finite%s: scales or parameters are extreme",
+                   counts ? ", or the expectation of a count is above 1e15" : "");
 }
 
 enum gpnn_status gpnn_synthetic_make(const struct gpnn_synthetic *s, uint64_t first, size_t n,
-                                     double *x, double *f, double *y, struct gpnn_error *err)
+                                     const struct gpnn_synthetic_rows *rows, struct gpnn_error *err)
 {
+  const struct gpnn_synthetic_options *o = &s->options;
   enum gpnn_status status = GPNN_OK;
-  size_t each = gpnn_synthetic_rows_each(s);
-  if (s->options.kind != GPNN_SYNTHETIC_LOCAL) make_rows(s, first, n, x, f);
-  for (size_t i = 0; i < n && s->options.kind == GPNN_SYNTHETIC_LOCAL && status == GPNN_OK; i++)
-    status = make_point(s, first + i, x + i * each * s->options.inputs.d, f + i * each, err);
-  return status == GPNN_OK ? finish(s, first, n, x, f, y, err) : status;
+  size_t each = gpnn_synthetic_rows_each(s), n_inputs = n * each * o->inputs.d;
+  if (o->kind != GPNN_SYNTHETIC_LOCAL) status = make_rows(s, first, n, rows->x, rows->truth, err);
+  for (size_t i = 0; i < n && o->kind == GPNN_SYNTHETIC_LOCAL && status == GPNN_OK; i++)
+    status = make_point(s, first + i, rows->x + i * each * o->inputs.d,
+                        rows->truth + i * each * s->n_functions, err);
+  if (status != GPNN_OK) return status;
+  observe(s, first, n, rows);
+  for (size_t i = 0; i < n_inputs && o->warp.law != GPNN_WARP_NONE; i++)
+    rows->x[i] = gpnn_warp_value(&o->warp, rows->x[i]);
+  return check(s, n * each, rows, err);
 }

@@ -8,38 +8,50 @@
 
 enum {
   BLOCK_NUMBERS = 65536, /* that a thread makes at once, unless one item has more */
-  OTHERS = 4,            /* most columns that are not inputs: point, rank, f, y */
+  OTHERS = 4,            /* most columns besides inputs and truth: point, rank, exposure, y */
 };
+
+/* Columns of a row, at most. */
+static size_t width_of(const struct gpnn_synthetic *s)
+{
+  const struct gpnn_synthetic_options *o = gpnn_synthetic_given(s);
+  return o->inputs.d + gpnn_observation_functions(&o->observation) + OTHERS;
+}
 
 /* ---- rows as text ------------------------------------------------------------------------- */
 
 /* What a thread makes and writes at once. */
 struct block {
-  double *x, *f, *y;
+  struct gpnn_synthetic_rows rows;
   char *text;
   size_t length; /* of the text */
 };
 
 static void block_release(struct block *block)
 {
-  free(block->x);
-  free(block->f);
-  free(block->y);
+  free(block->rows.x);
+  free(block->rows.truth);
+  free(block->rows.y);
+  free(block->rows.exposure);
   free(block->text);
 }
 
 static enum gpnn_status block_init(struct block *block, size_t items,
                                    const struct gpnn_synthetic *s, struct gpnn_error *err)
 {
-  size_t d = gpnn_synthetic_given(s)->inputs.d, each = gpnn_synthetic_rows_each(s), n_rows;
-  bool fits = gpnn_multiply(items, each, &n_rows);
-  *block = (struct block){
-      .x = fits ? gpnn_alloc(n_rows, d, sizeof *block->x) : NULL,
-      .f = fits ? gpnn_alloc(n_rows, 1, sizeof *block->f) : NULL,
-      .y = fits ? gpnn_alloc(n_rows, 1, sizeof *block->y) : NULL,
-      .text = fits ? gpnn_alloc(n_rows, d + OTHERS, GPNN_NUMBER_BYTES) : NULL,
-  };
-  if (block->x != NULL && block->f != NULL && block->y != NULL && block->text != NULL)
+  const struct gpnn_synthetic_options *o = gpnn_synthetic_given(s);
+  size_t n_rows, n_functions = gpnn_observation_functions(&o->observation);
+  *block = (struct block){0};
+  if (gpnn_multiply(items, gpnn_synthetic_rows_each(s), &n_rows)) {
+    block->rows.x = gpnn_alloc(n_rows, o->inputs.d, sizeof(double));
+    block->rows.truth = gpnn_alloc(n_rows, n_functions, sizeof(double));
+    block->rows.y = gpnn_alloc(n_rows, 1, sizeof(double));
+    block->rows.exposure = gpnn_alloc(n_rows, 1, sizeof(double));
+    block->text = gpnn_alloc(n_rows, width_of(s), GPNN_NUMBER_BYTES);
+  }
+  const struct gpnn_synthetic_rows *rows = &block->rows;
+  if (rows->x != NULL && rows->truth != NULL && rows->y != NULL && rows->exposure != NULL &&
+      block->text != NULL)
     return GPNN_OK;
   return gpnn_fail_memory(err, "for a block of rows");
 }
@@ -56,14 +68,39 @@ static char *put_count(char *to, uint64_t value, char end)
   return to + snprintf(to, GPNN_NUMBER_BYTES, "%llu%c", (unsigned long long)value, end);
 }
 
+/* Writes the name of a class, by its number from 0 on, with as many digits as the last one has. */
+static char *put_class(char *to, size_t class, size_t n_classes, char end)
+{
+  size_t digits = 1, number = class + 1;
+  for (size_t left = n_classes; left >= 10; left /= 10) digits++;
+  to[0] = 'c';
+  for (size_t i = digits; i > 0; i--, number /= 10) to[i] = (char)('0' + number % 10);
+  to[digits + 1] = end;
+  return to + digits + 2;
+}
+
+/* Truth and target of a row. */
+static char *put_target(char *to, const struct gpnn_observation *o,
+                        const struct gpnn_synthetic_format *format, const double *truth, double y)
+{
+  size_t n_functions = gpnn_observation_functions(o);
+  for (size_t c = 0; c < n_functions && format->truth; c++)
+    to = put_number(to, truth[c], format->delimiter);
+  if (o->likelihood == GPNN_LIKELIHOOD_CATEGORICAL)
+    return put_class(to, (size_t)y, n_functions, '\n');
+  return put_number(to, y, '\n');
+}
+
 /* Makes 'n' items and writes them to the block's text. */
 static enum gpnn_status block_fill(struct block *block, const struct gpnn_synthetic *s,
                                    const struct gpnn_synthetic_format *format, uint64_t first,
                                    size_t n, struct gpnn_error *err)
 {
   const struct gpnn_synthetic_options *o = gpnn_synthetic_given(s);
+  const struct gpnn_synthetic_rows *rows = &block->rows;
   size_t d = o->inputs.d, each = gpnn_synthetic_rows_each(s);
-  enum gpnn_status status = gpnn_synthetic_make(s, first, n, block->x, block->f, block->y, err);
+  size_t n_functions = gpnn_observation_functions(&o->observation);
+  enum gpnn_status status = gpnn_synthetic_make(s, first, n, rows, err);
   if (status != GPNN_OK) return status;
   char *to = block->text, delimiter = format->delimiter;
   for (size_t i = 0; i < n * each; i++) {
@@ -71,15 +108,31 @@ static enum gpnn_status block_fill(struct block *block, const struct gpnn_synthe
       to = put_count(to, first + i / each, delimiter);
       to = put_count(to, i % each, delimiter);
     }
-    for (size_t j = 0; j < d; j++) to = put_number(to, block->x[i * d + j], delimiter);
-    if (format->truth) to = put_number(to, block->f[i], delimiter);
-    to = put_number(to, block->y[i], '\n');
+    for (size_t j = 0; j < d; j++) to = put_number(to, rows->x[i * d + j], delimiter);
+    if (gpnn_synthetic_has_exposure(s)) to = put_number(to, rows->exposure[i], delimiter);
+    to = put_target(to, &o->observation, format, rows->truth + i * n_functions, rows->y[i]);
   }
   block->length = (size_t)(to - block->text);
   return GPNN_OK;
 }
 
 /* ---- tables ------------------------------------------------------------------------------- */
+
+/* The names of the columns of the truth. */
+static enum gpnn_status write_truths(const struct gpnn_observation *o, char delimiter,
+                                     struct gpnn_output *output, struct gpnn_error *err)
+{
+  if (o->likelihood != GPNN_LIKELIHOOD_CATEGORICAL)
+    return gpnn_output_printf(output, err, "%s%c", gpnn_observation_counts(o) ? "mean" : "f",
+                              delimiter);
+  enum gpnn_status status = GPNN_OK;
+  for (size_t c = 0; c < o->n_classes && status == GPNN_OK; c++) {
+    char name[GPNN_NUMBER_BYTES];
+    put_class(name, c, o->n_classes, '\0');
+    status = gpnn_output_printf(output, err, "p_%s%c", name, delimiter);
+  }
+  return status;
+}
 
 enum gpnn_status gpnn_synthetic_write_header(const struct gpnn_synthetic *s,
                                              const struct gpnn_synthetic_format *format,
@@ -92,8 +145,10 @@ enum gpnn_status gpnn_synthetic_write_header(const struct gpnn_synthetic *s,
     status = gpnn_output_printf(output, err, "point%crank%c", delimiter, delimiter);
   for (size_t j = 1; j <= o->inputs.d && status == GPNN_OK; j++)
     status = gpnn_output_printf(output, err, "x%zu%c", j, delimiter);
+  if (status == GPNN_OK && gpnn_synthetic_has_exposure(s))
+    status = gpnn_output_printf(output, err, "exposure%c", delimiter);
   if (status == GPNN_OK && format->truth)
-    status = gpnn_output_printf(output, err, "f%c", delimiter);
+    status = write_truths(&o->observation, delimiter, output, err);
   return status == GPNN_OK ? gpnn_output_text(output, "y\n", err) : status;
 }
 
@@ -113,7 +168,7 @@ static enum gpnn_status fill_block(void *context, size_t thread, size_t b, struc
   struct block *block = &w->blocks[thread];
   uint64_t from = b * w->items, left = w->n - from;
   enum gpnn_status status = GPNN_OK;
-  if (block->x == NULL) status = block_init(block, (size_t)w->items, w->s, err);
+  if (block->text == NULL) status = block_init(block, (size_t)w->items, w->s, err);
   if (status != GPNN_OK) return status;
   return block_fill(block, w->s, w->format, w->first + from,
                     (size_t)(left < w->items ? left : w->items), err);
@@ -130,8 +185,7 @@ static enum gpnn_status write_block(void *context, size_t thread, size_t b, stru
 /* Items per block. */
 static size_t block_items(const struct gpnn_synthetic *s)
 {
-  size_t width = gpnn_synthetic_given(s)->inputs.d + OTHERS;
-  size_t items = BLOCK_NUMBERS / width / gpnn_synthetic_rows_each(s);
+  size_t items = BLOCK_NUMBERS / width_of(s) / gpnn_synthetic_rows_each(s);
   return items > 0 ? items : 1;
 }
 

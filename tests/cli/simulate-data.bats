@@ -83,6 +83,68 @@ moments() {
   data --kind function --function waves -t noise=0 --noiseless -n 100 | awk '$3 != $4 && NR > 1 { exit 1 }'
 }
 
+@test "classes and counts have their columns, and leave the inputs alone" {
+  data -n 40 >plain.tsv
+  for likelihood in categorical poisson negbin; do
+    data -n 40 --likelihood $likelihood >t.tsv
+    assert_equal "$(head -n 1 t.tsv)" $'x1\tx2\ty'
+    cmp <(cut -f 1-2 plain.tsv) <(cut -f 1-2 t.tsv)
+  done
+  header() { data -n 2 --noiseless -d , "$@" | head -n 1; }
+  assert_equal "$(header --likelihood categorical)" x1,x2,p_c1,p_c2,p_c3,y
+  assert_equal "$(header --likelihood poisson)" x1,x2,mean,y
+  assert_equal "$(header --likelihood negbin --exposure-range 9)" x1,x2,exposure,mean,y
+  assert_equal "$(data -n 500 --likelihood categorical -t classes=10 | column y - | sort -u | paste -sd ' ')" \
+    'c01 c02 c03 c04 c05 c06 c07 c08 c09 c10'
+  data -n 500 --likelihood categorical -t classes=1000 -t kernelscale=1e9 --kind features --features 9 |
+    column y - | grep -vqxE 'c(0[0-9]{3}|1000)' && false
+  data -n 500 --likelihood poisson -t mean=3 | column y - | grep -vqE '^[0-9]+$' && false
+  true
+}
+
+@test "classes and counts are the same bytes for any number of threads, and in shards" {
+  for kind in 'gp -n 300' 'features -n 9000 --features 20' 'local -n 1e12 --test 300 -m 9'; do
+    for likelihood in 'categorical -t classes=7' 'negbin -t mean=2 --exposure-range 4'; do
+      # shellcheck disable=SC2086 # words
+      for j in 1 3; do data -j $j --noiseless --kind $kind --likelihood $likelihood >"$j.tsv"; done
+      cmp 1.tsv 3.tsv
+    done
+  done
+  for likelihood in 'categorical -t classes=12' 'poisson -t mean=3 --exposure-range 4'; do
+    # shellcheck disable=SC2086
+    {
+      data --likelihood $likelihood -n 700 >whole.tsv
+      data --likelihood $likelihood -n 300 >shards.tsv
+      data --likelihood $likelihood -n 400 --first 300 --no-header >>shards.tsv
+    }
+    cmp whole.tsv shards.tsv
+  done
+}
+
+# The loss of the true probabilities is their entropy; so is the share of agreements.
+@test "classes are drawn from the probabilities that are printed" {
+  data --likelihood categorical -t kernelscale=4 --kind features --features 50 -n 20000 --noiseless >t.tsv
+  awk -F '\t' 'NR > 1 { c = substr($6, 2) + 2; e -= log($c); q += log($c)^2
+    for (j = 3; j < 6; j++) h -= $j * log($j); s += $3 + $4 + $5 - 1 }
+    END { n = NR - 1; print e / n, h / n, 4 * sqrt(q) / n, s / n }' t.tsv >loss
+  read -r loss entropy tolerance sum <loss
+  assert_near "$loss" "$entropy" "$tolerance"
+  assert_near "$sum" 0 1e-15
+}
+
+@test "counts vary around the means that are printed" {
+  for dispersion in inf 4; do
+    likelihood=(--likelihood poisson)
+    [[ $dispersion == inf ]] || likelihood=(--likelihood negbin -t dispersion=4)
+    data "${likelihood[@]}" -t mean=2 --exposure-range 3 --kind features --features 50 -n 20000 --noiseless |
+      awk -v r=$dispersion 'NR > 1 { v = $4 + (r == "inf" ? 0 : $4^2 / r); e += ($5 - $4) / sqrt(v); s += ($5 - $4)^2 / v }
+        END { print e / (NR - 1), s / (NR - 1) }' >moments
+    read -r mean square <moments
+    assert_near "$mean" 0 0.03
+    assert_near "$square" 1 0.06
+  done
+}
+
 @test "warps change only the inputs" {
   base=(--kind features --features 30 -n 200)
   data "${base[@]}" >plain.tsv
@@ -139,6 +201,13 @@ moments() {
   assert_fails 2 'part of numbers or names' gpnn-simulate data -d x
   assert_fails 2 'not a whole number' gpnn-simulate data -n 1.5
   assert_fails 2 'not a whole number' gpnn-simulate data -n 0
+  assert_fails 2 'option --likelihood: gaussian, categorical, poisson or negbin, not "student"' \
+    gpnn-simulate data --likelihood student
+  assert_fails 2 'categorical needs a function for each class: --kind gp, features or local' \
+    gpnn-simulate data --likelihood categorical --kind function --function zero
+  assert_fails 2 'option --noise-law goes with --likelihood gaussian' gpnn-simulate data --likelihood poisson --noise-law laplace
+  assert_fails 2 'option --exposure-range goes with --likelihood poisson or negbin' gpnn-simulate data --exposure-range 2
+  assert_fails 2 'option --exposure-range: not a number from 1' gpnn-simulate data --likelihood poisson --exposure-range 0.5
   assert_fails 2 'one operand too many' gpnn-simulate data t.tsv
 }
 
@@ -148,7 +217,18 @@ moments() {
     assert_fails 2 "option --true: kernel=rbf, .*, kernelscale or noise = a number it can have, not \"$parameter\"" \
       gpnn-simulate data -t "$parameter"
   done
-  assert_fails 2 'function has only noise' gpnn-simulate data --kind function --function zero -t lengthscale=2
+  assert_fails 2 'classes goes with --likelihood categorical' gpnn-simulate data -t classes=3
+  assert_fails 2 'dispersion goes with --likelihood negbin' gpnn-simulate data --likelihood poisson -t dispersion=3
+  assert_fails 2 'noise goes with --likelihood gaussian' gpnn-simulate data --likelihood poisson -t noise=1
+  assert_fails 2 'mean goes with --likelihood gaussian or poisson or negbin' gpnn-simulate data --likelihood categorical -t mean=1
+  for classes in 1 1001 2.5 x ''; do
+    assert_fails 2 "option --true: classes is a whole number from 2 to 1000, not \"$classes\"" \
+      gpnn-simulate data --likelihood categorical -t "classes=$classes"
+  done
+  assert_fails 2 'dispersion is a number from 1e-06 to' gpnn-simulate data --likelihood negbin -t dispersion=0
+  assert_fails 1 'expectation of a count is above 1e15' gpnn-simulate data --likelihood poisson -t mean=40
+  assert_fails 1 'a .npy file holds only numbers' gpnn-simulate data --likelihood categorical -o t.npy
+  assert_fails 2 'function has only mean, noise or dispersion' gpnn-simulate data --kind function --function zero -t lengthscale=2
   for kind in 'gp' 'features' 'local -m 5'; do
     # shellcheck disable=SC2086 # words
     assert_fails 1 'not finite' gpnn-simulate data --kind $kind -t lengthscale=1e-300 --scale 1e100

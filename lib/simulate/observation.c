@@ -1,0 +1,72 @@
+#include "simulate/observation.h"
+
+#include <math.h>
+
+bool gpnn_observation_counts(const struct gpnn_observation *observation)
+{
+  return observation->likelihood == GPNN_LIKELIHOOD_POISSON ||
+         observation->likelihood == GPNN_LIKELIHOOD_NEGBIN;
+}
+
+size_t gpnn_observation_functions(const struct gpnn_observation *observation)
+{
+  return observation->likelihood == GPNN_LIKELIHOOD_CATEGORICAL ? observation->n_classes : 1;
+}
+
+/* ---- truths ------------------------------------------------------------------------------- */
+
+static void softmax(size_t n, double *values)
+{
+  double most = values[0], sum = 0;
+  for (size_t c = 1; c < n; c++) most = fmax(most, values[c]);
+  for (size_t c = 0; c < n; c++) sum += values[c] = exp(values[c] - most);
+  for (size_t c = 0; c < n; c++) values[c] /= sum;
+}
+
+void gpnn_observation_truth(const struct gpnn_observation *observation, double exposure,
+                            double *values)
+{
+  if (observation->likelihood == GPNN_LIKELIHOOD_CATEGORICAL) {
+    softmax(observation->n_classes, values);
+    return;
+  }
+  values[0] += observation->mean;
+  if (gpnn_observation_counts(observation)) values[0] = exposure * exp(values[0]);
+}
+
+/* ---- targets ------------------------------------------------------------------------------ */
+
+static double draw_class(size_t n, const double *p, struct gpnn_rng *rng)
+{
+  double u = gpnn_rng_uniform(rng), sum = 0;
+  size_t last = 0; /* the class for a 'u' that rounding leaves above the sum of all */
+  for (size_t c = 0; c < n; c++) {
+    if (!(p[c] > 0)) continue;
+    last = c;
+    sum += p[c];
+    if (u < sum) break;
+  }
+  return isnan(p[0]) ? NAN : (double)last;
+}
+
+static double draw_count(double mean, struct gpnn_rng *rng)
+{
+  if (!(mean <= GPNN_RNG_MOST_MEAN)) return NAN;
+  uint64_t count = gpnn_rng_poisson(rng, mean);
+  return (double)count;
+}
+
+double gpnn_observation_draw(const struct gpnn_observation *o, const double *truth,
+                             struct gpnn_rng *rng)
+{
+  switch (o->likelihood) {
+  case GPNN_LIKELIHOOD_CATEGORICAL:
+    return draw_class(o->n_classes, truth, rng);
+  case GPNN_LIKELIHOOD_POISSON:
+    return draw_count(truth[0], rng);
+  case GPNN_LIKELIHOOD_NEGBIN: /* a Poisson variable whose mean is gamma */
+    return draw_count(truth[0] * gpnn_rng_gamma(rng, o->dispersion) / o->dispersion, rng);
+  default:
+    return truth[0] + gpnn_noise_draw(&o->noise, rng);
+  }
+}
