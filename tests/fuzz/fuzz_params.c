@@ -31,6 +31,16 @@ static void check_transform(const struct gpnn_transform *transform)
   }
 }
 
+/* Classes have the whole link, and nothing else has any of it. */
+static void check_link(const struct gpnn_link *link, bool has_classes)
+{
+  const double numbers[] = {link->slope, link->evidence, link->floor, link->spread};
+  for (size_t i = 0; i < 4; i++)
+    FUZZ_EXPECT(has_classes ? numbers[i] > 0 && isfinite(numbers[i]) : numbers[i] == 0);
+  FUZZ_EXPECT((link->n_bias > 0) == has_classes && (link->bias != NULL) == has_classes);
+  for (size_t c = 0; c < link->n_bias; c++) FUZZ_EXPECT(isfinite(link->bias[c]));
+}
+
 static void check_member(const struct gpnn_parameters *params)
 {
   FUZZ_EXPECT(params->covariance.kernel != NULL && params->covariance.n_lengthscales > 0);
@@ -52,10 +62,13 @@ static void check_member(const struct gpnn_parameters *params)
 static void check_values(const struct gpnn_parameters *params)
 {
   size_t n = gpnn_parameters_n_members(params);
+  bool has_classes = params->likelihood == GPNN_LIKELIHOOD_CATEGORICAL;
+  FUZZ_EXPECT(has_classes || params->calibration.temperature == 0);
   double sum = 0;
   for (size_t k = 0; k < n; k++) {
     const struct gpnn_parameters *member = gpnn_parameters_member(params, k);
     check_member(member);
+    check_link(&member->link, has_classes);
     FUZZ_EXPECT(k == 0 || (member->n_members == 0 && member->degrees == 0));
     FUZZ_EXPECT(gpnn_parameters_weight(params, k) > 0);
     sum += gpnn_parameters_weight(params, k);
@@ -67,6 +80,13 @@ static bool same_numbers(size_t n, const double *a, const double *b)
 {
   if (a == NULL || b == NULL) return a == b;
   return n == 0 || memcmp(a, b, n * sizeof *a) == 0;
+}
+
+static void check_same_link(const struct gpnn_link *a, const struct gpnn_link *b)
+{
+  FUZZ_EXPECT(a->slope == b->slope && a->evidence == b->evidence && a->floor == b->floor &&
+              a->spread == b->spread);
+  FUZZ_EXPECT(a->n_bias == b->n_bias && same_numbers(a->n_bias, a->bias, b->bias));
 }
 
 static void check_same_member(const struct gpnn_parameters *a, const struct gpnn_parameters *b)
@@ -91,6 +111,8 @@ static void check_same_member(const struct gpnn_parameters *a, const struct gpnn
   for (int j = 0; j < GPNN_SCALE_FEATURES; j++)
     FUZZ_EXPECT(a->scale.term[j].coefficient == 0 ||
                 same_numbers(3, &a->scale.term[j].coefficient, &b->scale.term[j].coefficient));
+  check_same_link(&a->link, &b->link);
+  FUZZ_EXPECT(a->calibration.temperature == b->calibration.temperature);
   FUZZ_EXPECT(a->degrees == b->degrees && a->neighbours == b->neighbours);
   FUZZ_EXPECT(memcmp(&a->transform, &b->transform, sizeof a->transform) == 0);
   FUZZ_EXPECT(a->calibration.has_factor == b->calibration.has_factor &&
