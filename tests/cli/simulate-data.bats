@@ -121,6 +121,12 @@ moments() {
   done
 }
 
+@test "defaults are those that --help shows" {
+  data | cmp - <(data -n 1000 --kind gp --likelihood gaussian -t kernel=rbf -t lengthscale=1 -t kernelscale=0.9 -t noise=0.1 -t mean=0)
+  data --likelihood categorical | cmp - <(data --likelihood categorical -t classes=3)
+  data --likelihood negbin | cmp - <(data --likelihood negbin -t mean=0 -t dispersion=5)
+}
+
 # The loss of the true probabilities is their entropy; so is the share of agreements.
 @test "classes are drawn from the probabilities that are printed" {
   data --likelihood categorical -t kernelscale=4 --kind features --features 50 -n 20000 --noiseless >t.tsv
