@@ -9,6 +9,10 @@ static const struct cli_word scalings[] = {{"scale", GPNN_SCALING_SCALE},
                                            {"whiten", GPNN_SCALING_WHITEN},
                                            {"none", GPNN_SCALING_NONE},
                                            CLI_END_OF_WORDS};
+static const struct cli_word tails[] = {{"auto", GPNN_TAILS_AUTO},
+                                        {"compress", GPNN_TAILS_COMPRESS},
+                                        {"keep", GPNN_TAILS_KEEP},
+                                        CLI_END_OF_WORDS};
 static const struct cli_word searches[] = {{"auto", GPNN_SEARCH_AUTO}, {"tree", GPNN_SEARCH_TREE},
                                            {"flat", GPNN_SEARCH_FLAT}, {"ivf", GPNN_SEARCH_IVF},
                                            {"hnsw", GPNN_SEARCH_HNSW}, CLI_END_OF_WORDS};
@@ -33,6 +37,7 @@ static const struct cli_option options[] = {
     SKIP_OPTION(skip_bad, "leave bad rows out; all: however many"),
     CLI_CHOICE(0, "preset", preset, "paper", "whiten, exactly 1000 calibration rows", presets),
     CLI_CHOICE(0, "standardise", training.standardise, "HOW", "inputs", scalings),
+    CLI_CHOICE(0, "tails", training.tails, "HOW", "of inputs, where long", tails),
     CLI_REAL(0, "whiten-eps", training.whiten_eps, "E", "added to variances when whitening (1e-5)",
              0, 1e300),
     CLI_COUNT(0, "calibration-rows", training.calibration_rows, "N",

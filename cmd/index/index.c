@@ -57,12 +57,14 @@ static bool resolve_table(const struct cli *cli, struct index_arguments *a)
 {
   struct gpnn_training_options *training = &a->training;
   bool paper = a->preset == INDEX_PAPER, has_rows = cli_given(cli, "calibration-rows");
-  if (paper && (cli_given(cli, "standardise") || has_rows))
-    return cli_refuse(cli, "--preset paper already sets --standardise and --calibration-rows");
+  if (paper && (cli_given(cli, "standardise") || cli_given(cli, "tails") || has_rows))
+    return cli_refuse(cli,
+                      "--preset paper already sets --standardise, --tails and --calibration-rows");
   if (paper) training->standardise = GPNN_SCALING_WHITEN;
   if (paper) training->calibration_rows = PAPER_CALIBRATION_ROWS;
   training->default_calibration = !paper && !has_rows;
   training->limits = !paper;
+  if (paper) training->tails = GPNN_TAILS_KEEP;
   if (training->standardise == GPNN_SCALING_WHITEN && a->periods.n + a->places.n > 0)
     return cli_refuse(cli, "whitening mixes the inputs, which rules out --period and --geo: "
                            "use --standardise scale");

@@ -105,6 +105,24 @@ static void put_limits(struct facts *facts, const struct gpnn_dataset *c)
   facts_close_list(facts);
 }
 
+/* A line per input whose tails are compressed: name, centre and spread. */
+static void put_tails(struct facts *facts, const struct gpnn_dataset *c)
+{
+  const struct gpnn_tails *tails = &c->scaling.tails;
+  struct gpnn_feature_cursor at = {0};
+  char name[GPNN_MASK_BYTES];
+  facts_open_list(facts, "tails");
+  for (size_t j = 0; j < tails->n; j++) {
+    if (!gpnn_tails_has(tails, j)) continue;
+    facts_open_row(facts, NULL, '{');
+    facts_text(facts, "name", gpnn_schema_feature_name(&c->schema, &at, j, name));
+    facts_number(facts, "centre", tails->centre[j]);
+    facts_number(facts, "spread", tails->spread[j]);
+    facts_close_row(facts, '}');
+  }
+  facts_close_list(facts);
+}
+
 static void put_name(struct facts *facts, const char *name, const struct gpnn_column *column)
 {
   char shown[GPNN_COLUMN_BYTES];
@@ -268,6 +286,7 @@ static void put_columns(struct facts *facts, const struct gpnn_dataset *c)
   facts_text(facts, "standardise", gpnn_scaling_name(c->scaling.method));
   put_features(facts, c);
   put_limits(facts, c);
+  put_tails(facts, c);
   put_groups(facts, c);
   put_dates(facts, &c->schema);
   put_periods(facts, &c->schema);

@@ -118,6 +118,17 @@ static void decode_limits(struct cursor *cursor, struct gpnn_index *index)
   for (size_t j = 0; j < n; j++) require(cursor, limits->lower[j] <= limits->upper[j]);
 }
 
+static void decode_tails(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_tails *tails = &index->dataset.scaling.tails;
+  size_t n = index->dataset.scaling.n_in;
+  tails->centre = take_f64s(cursor, 2, n);
+  if (tails->centre == NULL) return;
+  tails->n = n;
+  tails->spread = tails->centre + n;
+  for (size_t j = 0; j < n; j++) require(cursor, tails->spread[j] >= 0);
+}
+
 static void decode_search(struct cursor *cursor, struct gpnn_index *index)
 {
   struct gpnn_search_report *report = &index->source.report;
@@ -227,6 +238,7 @@ static enum gpnn_status read_metadata(struct gpnn_index *index, struct gpnn_erro
   if (status == GPNN_OK) status = read_optional(index, "NOTA", gpnn_index_decode_notation, err);
   if (status == GPNN_OK) status = read_section(index, "STDZ", decode_scaling, err);
   if (status == GPNN_OK) status = read_optional(index, "LIMS", decode_limits, err);
+  if (status == GPNN_OK) status = read_optional(index, "TAIL", decode_tails, err);
   if (status == GPNN_OK && extended) status = read_section(index, "MOMS", decode_all_moments, err);
   if (status == GPNN_OK) status = read_optional(index, "EXCH", decode_exchanged, err);
   if (status == GPNN_OK) status = read_optional(index, "HAVE", decode_present, err);

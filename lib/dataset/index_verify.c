@@ -94,8 +94,8 @@ enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, struct gpnn_e
 {
   static const char *const hashed[] = {
       "INFO", "COLS", "ROLE", "OCOL", "GCOL", "CLAS", "ECOL", "COLX", "STDZ", "LIMS",
-      "MOMS", "EXCH", "HAVE", "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM", "REGR",
-      "CALR", "NOIS", "CALN", "OFFS", "CALO", "EXPO", "CALE", "GRPS", "PART"};
+      "TAIL", "MOMS", "EXCH", "HAVE", "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM",
+      "REGR", "CALR", "NOIS", "CALN", "OFFS", "CALO", "EXPO", "CALE", "GRPS", "PART"};
   enum { FIRST_ROWS = 13, AFTER_ROWS = sizeof hashed / sizeof *hashed - 2 };
   struct gpnn_fingerprint fingerprint = {0};
   const struct gpnn_container *container = index->container;

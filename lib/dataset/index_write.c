@@ -25,9 +25,10 @@ static const struct gpnn_container_tag tags[] = {
     {"CALM", true, 1},  {"REGR", true, 1},  {"CALR", true, 1},  {"NOIS", true, 1},
     {"CALN", true, 1},  {"OCOL", true, 5},  {"OFFS", true, 5},  {"CALO", true, 5},
     {"GCOL", true, 6},  {"GRPS", true, 6},  {"NOTA", true, 7},  {"COLX", true, 8},
-    {"HAVE", true, 9},  {"PART", true, 9},  {"CLAS", true, 10}, {"EXCH", true, 10},
-    {"ECOL", true, 10}, {"EXPO", true, 10}, {"CALE", true, 10}, {"SRCH", true, 0},
-    {"ROTN", true, 2},  {"SAME", true, 4},  {"FAIS", false, 0}, {"TREE", true, 2},
+    {"HAVE", true, 9},  {"PART", true, 9},  {"CLAS", true, 10}, {"TAIL", true, 10},
+    {"EXCH", true, 10}, {"ECOL", true, 10}, {"EXPO", true, 10}, {"CALE", true, 10},
+    {"SRCH", true, 0},  {"ROTN", true, 2},  {"SAME", true, 4},  {"FAIS", false, 0},
+    {"TREE", true, 2},
 };
 
 const struct gpnn_container_format gpnn_index_format = {GPNN_CONTAINER_INDEX,
@@ -91,6 +92,12 @@ static void compose_limits(struct blob *blob, const struct gpnn_limits *limits)
 {
   put_f64s(blob, limits->n, limits->lower);
   put_f64s(blob, limits->n, limits->upper);
+}
+
+static void compose_tails(struct blob *blob, const struct gpnn_tails *tails)
+{
+  put_f64s(blob, tails->n, tails->centre);
+  put_f64s(blob, tails->n, tails->spread);
 }
 
 static void compose_search(struct blob *blob, size_t d, const struct gpnn_search *search)
@@ -249,6 +256,10 @@ static enum gpnn_status write_metadata(struct writing *writing, const struct gpn
   if (status == GPNN_OK && dataset->scaling.limits.n > 0) {
     compose_limits(&blob, &dataset->scaling.limits);
     status = write_blob(writing, "LIMS", true, &blob, err);
+  }
+  if (status == GPNN_OK && dataset->scaling.tails.n > 0) {
+    compose_tails(&blob, &dataset->scaling.tails);
+    status = write_blob(writing, "TAIL", true, &blob, err);
   }
   if (status == GPNN_OK && gpnn_index_has_roles(&dataset->schema)) {
     compose_moments(&blob, &dataset->scaling);

@@ -3,18 +3,13 @@
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include "base/compare.h"
 #include "base/memory.h"
-#include "base/rng.h"
+#include "dataset/spread.h"
 #include "stats/row_source.h"
-#include "table/schema.h"
 
 enum {
-  SAMPLE = 1024,     /* rows that centre and spread come from */
-  LEAST = 12,        /* cells that must differ from the centre for a column to be judged */
   INNER = 3,         /* spreads within which no cell is an outlier */
   OCTAVES = 48,      /* factors of 2 from there outwards; the last has no end */
   GAP = 4,           /* octaves */
@@ -33,66 +28,18 @@ struct column {
   double outer;  /* half the distance beyond which cells are outliers; infinite: there are none */
 };
 
-/* Finds centre and spread from 'n' values of a column, which are overwritten. */
-static struct column judge(size_t n, double *values)
-{
-  struct column column = {0, INFINITY, INFINITY};
-  size_t differ = 0;
-  qsort(values, n, sizeof *values, gpnn_compare_doubles);
-  double centre = values[(n - 1) / 2];
-  for (size_t i = 0; i < n; i++)
-    if (values[i] != centre) values[differ++] = fabs(values[i] / 2 - centre / 2);
-  if (differ < LEAST) return column;
-  qsort(values, differ, sizeof *values, gpnn_compare_doubles);
-  double spread = values[(differ - 1) / 2];
-  column.centre = centre / 2;
-  /* A spread of the order of rounding errors means nothing. */
-  if (spread > fmax(4 * DBL_EPSILON * fabs(centre), DBL_MIN)) column.inner = INNER * spread;
-  return column;
-}
-
-/* Draws '*n' rows; 'cells' holds column after column. */
-static enum gpnn_status draw(const struct gpnn_row_source *rows, size_t n_in, size_t *n,
-                             double *cells, struct gpnn_error *err)
-{
-  uint64_t drawn[SAMPLE];
-  struct gpnn_rng rng;
-  *n = rows->n < SAMPLE ? rows->n : SAMPLE;
-  double *row = gpnn_alloc(rows->width, 1, sizeof *row);
-  if (row == NULL) return gpnn_fail_memory(err, "for a row");
-  gpnn_rng_init(&rng, 1, GPNN_RNG_LIMITS);
-  enum gpnn_status status = gpnn_rng_sample(&rng, rows->n, *n, drawn, err);
-  if (status == GPNN_OK) qsort(drawn, *n, sizeof *drawn, gpnn_compare_uint64s);
-  for (size_t i = 0; i < *n && status == GPNN_OK; i++) {
-    status = rows->read(rows->context, (size_t)drawn[i], 1, row, err);
-    for (size_t j = 0; j < n_in; j++) cells[j * *n + i] = row[j];
-  }
-  free(row);
-  return status;
-}
-
-/* True if column 'j' may have limits: a number of its own without a unit. */
-static bool may_have_limits(const struct gpnn_feature *features, size_t n_in, size_t j)
-{
-  if (features == NULL) return true;
-  if (features[j].has_unit) return false;
-  return (j == 0 || features[j - 1].group != features[j].group) &&
-         (j + 1 == n_in || features[j + 1].group != features[j].group);
-}
-
 static enum gpnn_status judge_all(const struct gpnn_row_source *rows, size_t n_in,
                                   const struct gpnn_feature *features, struct column *columns,
                                   struct gpnn_error *err)
 {
-  size_t n;
-  double *cells = gpnn_alloc(n_in, rows->n < SAMPLE ? rows->n : SAMPLE, sizeof *cells);
-  if (cells == NULL) return gpnn_fail_memory(err, "for a sample of rows");
-  enum gpnn_status status = draw(rows, n_in, &n, cells, err);
+  struct gpnn_spread *spreads = gpnn_alloc(n_in, 1, sizeof *spreads);
+  if (spreads == NULL) return gpnn_fail_memory(err, "for the limits of the inputs");
+  enum gpnn_status status = gpnn_spread_learn(rows, n_in, features, spreads, err);
   for (size_t j = 0; j < n_in && status == GPNN_OK; j++) {
-    columns[j] = (struct column){0, INFINITY, INFINITY};
-    if (may_have_limits(features, n_in, j)) columns[j] = judge(n, cells + j * n);
+    columns[j] = (struct column){spreads[j].centre, INFINITY, INFINITY};
+    if (spreads[j].spread > 0) columns[j].inner = INNER * spreads[j].spread;
   }
-  free(cells);
+  free(spreads);
   return status;
 }
 

@@ -5,16 +5,13 @@
  * leave the other cells nothing to differ by.  So outliers are found by statistics that a few cells
  * cannot move, and are clipped to the limits of their column.
  *
- * The centre of a column is its median.  Its spread is the median distance from the centre of those
- * cells that differ from it, so that a column most of whose cells are equal is judged by the
- * others. Beyond three spreads distances are counted by octaves.  Cells beyond a gap of four empty
+ * Beyond three spreads from the centre of a column (dataset/spread.h) distances are counted by
+ * octaves.  Cells beyond a gap of four empty
  * octaves, a factor of 16, are outliers; a long tail seldom has such a gap.  A column gets limits
  * if it has at most one outlier, or one in fifty cells, or if its outliers are codes: on either
  * side one value or two whose distances from the centre differ by at most a quarter, so that little
  * is lost if both are clipped; levels such as 1, 2, 5, 1000 and 2000 are not codes.  The limits lie
  * a factor of 2 into the gap, so that clipped cells are not neighbours of the others.
- *
- * Centre and spread come from 1024 random rows, everything else from all rows.
  */
 #ifndef GPNN_DATASET_LIMITS_H
 #define GPNN_DATASET_LIMITS_H

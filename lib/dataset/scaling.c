@@ -291,10 +291,10 @@ static enum gpnn_status learn(struct gpnn_scaling *learnt,
   return status;
 }
 
-/* Rows for learning moments, whose outliers are replaced. */
+/* Rows for learning moments, whose outliers are replaced and whose tails are compressed. */
 struct limited {
   const struct gpnn_row_source *rows;
-  const struct gpnn_limits *limits;
+  const struct gpnn_scaling *scaling;
 };
 
 static enum gpnn_status read_limited(void *context, size_t from, size_t count, double *rows,
@@ -304,25 +304,30 @@ static enum gpnn_status read_limited(void *context, size_t from, size_t count, d
   size_t width = limited->rows->width;
   enum gpnn_status status = limited->rows->read(limited->rows->context, from, count, rows, err);
   for (size_t i = 0; i < count && status == GPNN_OK; i++)
-    for (size_t j = 0; j < limited->limits->n; j++)
-      rows[i * width + j] = gpnn_limits_replace(limited->limits, j, rows[i * width + j]);
+    for (size_t j = 0; j < limited->scaling->n_in; j++) {
+      double *cell = &rows[i * width + j];
+      *cell = gpnn_limits_replace(&limited->scaling->limits, j, *cell);
+      *cell = gpnn_tails_compress(&limited->scaling->tails, j, *cell);
+    }
   return status;
 }
 
-/* Learns limits if they are wanted, then moments, then everything else. */
+/* Learns limits and tails if they are wanted, then moments, then everything else. */
 static enum gpnn_status learn_in_turn(struct gpnn_scaling *learnt,
                                       const struct gpnn_scaling_columns *columns,
                                       const struct gpnn_row_source *rows, size_t *at,
                                       struct gpnn_error *err)
 {
   size_t n_columns = columns->n_in + 1 + columns->n_more + columns->n_regressors;
-  struct limited limited = {rows, &learnt->limits};
+  struct limited limited = {rows, learnt};
   const struct gpnn_row_source replaced = {rows->n, rows->width, read_limited, &limited,
                                            rows->threads};
   enum gpnn_status status = GPNN_OK;
   if (columns->outliers != NULL && learnt->method != GPNN_SCALING_NONE)
     status = gpnn_limits_learn(&learnt->limits, columns->outliers, rows, columns->n_in,
                                columns->features, err);
+  if (status == GPNN_OK && columns->compresses && learnt->method != GPNN_SCALING_NONE)
+    status = gpnn_tails_learn(&learnt->tails, &replaced, columns->n_in, columns->features, err);
   if (status != GPNN_OK) return status;
   struct gpnn_moments *moments = gpnn_alloc(n_columns, 1, sizeof *moments);
   if (moments == NULL) return gpnn_fail_memory(err, "for the standardisation");
@@ -409,6 +414,12 @@ double gpnn_scaling_noise(const struct gpnn_scaling *scaling, double variance)
   return gpnn_scaling_variance(variance, scaling->y_sd);
 }
 
+/* Feature 'j' within its limits and with its tails compressed. */
+static double tame(const struct gpnn_scaling *scaling, size_t j, double value)
+{
+  return gpnn_tails_compress(&scaling->tails, j, gpnn_limits_clip(&scaling->limits, j, value));
+}
+
 void gpnn_scaling_apply(const struct gpnn_scaling *scaling, const double *x, double *z)
 {
   size_t n_in = scaling->n_in, kept = 0;
@@ -419,14 +430,13 @@ void gpnn_scaling_apply(const struct gpnn_scaling *scaling, const double *x, dou
     break;
   case GPNN_SCALING_SCALE:
     for (size_t j = 0; j < n_in; j++)
-      if (weight[j] != 0)
-        z[kept++] = (gpnn_limits_clip(&scaling->limits, j, x[j]) - mean[j]) * weight[j];
+      if (weight[j] != 0) z[kept++] = (tame(scaling, j, x[j]) - mean[j]) * weight[j];
     break;
   case GPNN_SCALING_WHITEN:
     /* Column by column, so that no sum waits for another. */
     for (size_t i = 0; i < scaling->n_out; i++) z[i] = 0;
     for (size_t j = 0; j < n_in; j++) {
-      double deviation = gpnn_limits_clip(&scaling->limits, j, x[j]) - mean[j];
+      double deviation = tame(scaling, j, x[j]) - mean[j];
       for (size_t i = 0; i < scaling->n_out; i++) z[i] += weight[i * n_in + j] * deviation;
     }
     break;
@@ -449,6 +459,7 @@ double gpnn_scaling_restore(const struct gpnn_scaling *scaling, double z, double
 void gpnn_scaling_release(struct gpnn_scaling *scaling)
 {
   gpnn_limits_release(&scaling->limits);
+  gpnn_tails_release(&scaling->tails);
   free(scaling->mean);
   free(scaling->weight);
   free(scaling->more);

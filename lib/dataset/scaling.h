@@ -9,7 +9,8 @@
  *   scale   x_j <- (x_j - mean_j) / (sqrt(d) sd_j); a constant column is dropped.
  *   none    inputs as they are; targets are standardised all the same.
  * Inputs that have limits (dataset/limits.h) are clipped to them first; for mean, sd and covariance
- * a cell beyond them counts as the middle between them.  d is the number of features that remain;
+ * a cell beyond them counts as the middle between them.  Then long tails are compressed, if that is
+ * wanted (dataset/tails.h).  d is the number of features that remain;
  * for whiten it is the number of features given, so that published runs are reproduced.
  *
  * Features of one group (table/schema.h) are coordinates of one point, and distances between points
@@ -28,6 +29,7 @@
 
 #include "base/status.h"
 #include "dataset/limits.h"
+#include "dataset/tails.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,6 +51,7 @@ struct gpnn_scaling {
   size_t n_in;               /* features before */
   size_t n_out;              /* d, standardised inputs after */
   struct gpnn_limits limits; /* of the n_in features */
+  struct gpnn_tails tails;   /* of the same */
   double *mean;              /* n_in */
   double *weight;            /* none: NULL.  scale: n_in factors, 0 for a dropped column.
                                 whiten: n_out by n_in, row-major */
@@ -75,6 +78,7 @@ struct gpnn_scaling_columns {
   /* NULL: inputs get no limits.  Otherwise they do where they need them (dataset/limits.h), except
    * under none, and this describes their outliers. */
   struct gpnn_outlier_columns *outliers;
+  bool compresses; /* long tails, except under none */
 };
 
 /*

@@ -74,10 +74,19 @@ static enum gpnn_status learn_scaling(struct gpnn_training *training,
       features == NULL || are_classes == NULL ? gpnn_fail_memory(err, "for the features") : GPNN_OK;
   if (status == GPNN_OK) {
     gpnn_schema_groups(schema, features);
-    for (size_t t = 0; t < n_targets; t++) are_classes[t] = gpnn_schema_has_classes(schema, t);
+    bool compresses = options->tails == GPNN_TAILS_COMPRESS;
+    for (size_t t = 0; t < n_targets; t++) {
+      are_classes[t] = gpnn_schema_has_classes(schema, t);
+      compresses = compresses || (are_classes[t] && options->tails == GPNN_TAILS_AUTO);
+    }
     const struct gpnn_scaling_columns columns = {
-        n_features,           features,    schema->n_more,
-        schema->n_regressors, are_classes, options->limits ? &training->outlier_columns : NULL};
+        .n_in = n_features,
+        .features = features,
+        .n_more = schema->n_more,
+        .n_regressors = schema->n_regressors,
+        .are_classes = are_classes,
+        .outliers = options->limits ? &training->outlier_columns : NULL,
+        .compresses = compresses};
     status = gpnn_scaling_learn_rows(&training->dataset.scaling, options->standardise,
                                      options->whiten_eps, &columns, source, &at, err);
   }

@@ -31,19 +31,27 @@ extern "C" {
 
 struct gpnn_profile; /* profile/profile.h */
 
+/* Whether the long tails of inputs are compressed (dataset/tails.h). */
+enum gpnn_training_tails {
+  GPNN_TAILS_AUTO = 0, /* if a target holds classes */
+  GPNN_TAILS_COMPRESS = 1,
+  GPNN_TAILS_KEEP = 2,
+};
+
 struct gpnn_training_options {
   enum gpnn_scaling_method standardise;
   double whiten_eps;
-  bool limits;              /* of inputs (dataset/limits.h) */
+  bool limits; /* of inputs (dataset/limits.h) */
+  enum gpnn_training_tails tails;
   bool default_calibration; /* 1000 rows, but at most a tenth of all; else: */
   size_t calibration_rows;  /* this many; if rows have groups, see gpnn_training_finish() */
   uint64_t seed;
   int threads; /* results do not depend on them */
 };
 
-#define GPNN_TRAINING_OPTIONS_INIT                \
-  {                                               \
-    GPNN_SCALING_SCALE, 1e-5, true, true, 0, 1, 1 \
+#define GPNN_TRAINING_OPTIONS_INIT                                 \
+  {                                                                \
+    GPNN_SCALING_SCALE, 1e-5, true, GPNN_TAILS_AUTO, true, 0, 1, 1 \
   }
 
 /* More different values than a target of numbers has that may be meant to be classes. */
