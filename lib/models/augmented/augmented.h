@@ -76,10 +76,11 @@ size_t gpnn_augmented_channels(size_t n_classes);
  * lengthscales.  GPNN_ENUMERIC: the objective is not finite.  GPNN_ENOMEM, and the outcomes of a
  * search.  The result does not depend on the threads.
  */
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_augmented_fit(const struct gpnn_dataset *dataset, const struct gpnn_augmented_options *options,
-                   struct gpnn_parameters *params,
-                   struct gpnn_augmented_report *report, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_augmented_fit(const struct gpnn_dataset *dataset,
+                                                    const struct gpnn_augmented_options *options,
+                                                    struct gpnn_parameters *params,
+                                                    struct gpnn_augmented_report *report,
+                                                    struct gpnn_error *err);
 
 #ifdef __cplusplus
 }
