@@ -30,9 +30,8 @@ static const struct cli_option options[] = {
 static const struct cli_tool tool = {
     .name = "gpnn-eval",
     .synopsis = "[OPTION...] [TABLE]",
-    .purpose =
-        "Score predictions against the truth: accuracy, log likelihood, calibration.  They are\n"
-        "of numbers (columns mean, sd ...) or of classes (label, p_NAME ...).",
+    .purpose = "Score predictions against the truth: accuracy, log likelihood, calibration.\n"
+               "They are of numbers (columns mean, sd ...) or of classes (label, p_NAME ...).",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_PROGRESS,
     .max_operands = 1,
     CLI_OPTIONS(options),

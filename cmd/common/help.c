@@ -6,18 +6,34 @@
 #include "search/search.h"
 #include "version.h"
 
+enum { HELP_COLUMN = 27, HELP_WIDTH = 80 };
+
+/* Prints 'text' from HELP_COLUMN on, in two lines if it is too long for one. */
+static void print_wrapped(char *text)
+{
+  size_t room = HELP_WIDTH - HELP_COLUMN, at = room;
+  if (strlen(text) <= room) {
+    fputs(text, stdout);
+    return;
+  }
+  while (at > 0 && text[at] != ' ') at--;
+  printf("%.*s\n%*s%s", (int)at, text, HELP_COLUMN, "", text + at + (text[at] == ' '));
+}
+
 /* "what: a, b or c (b)", where b is the default, or "a, b or c (otherwise)". */
 static void print_words(const struct cli_row *row)
 {
   const struct cli_word *words = row->option->words;
-  const char *help = row->option->help;
-  bool names_default = help[0] == '(';
-  char text[CLI_WORDS_BYTES];
-  if (help[0] != '\0' && !names_default) printf("%s: ", help);
-  printf("%s", cli_list_words(text, words));
-  if (names_default) printf(" %s", help);
-  for (; words->word != NULL && !names_default && row->option->type == CLI_TYPE_CHOICE; words++)
-    if (words->value == row->usual) printf(" (%s)", words->word);
+  const char *help = row->option->help, *usual = "";
+  bool names_default = help[0] == '(', is_choice = row->option->type == CLI_TYPE_CHOICE;
+  char text[CLI_WORDS_BYTES], whole[2 * CLI_WORDS_BYTES];
+  for (size_t i = 0; words[i].word != NULL && !names_default && is_choice; i++)
+    if (words[i].value == row->usual) usual = words[i].word;
+  snprintf(whole, sizeof whole, "%s%s%s%s%s%s%s%s", names_default ? "" : help,
+           help[0] != '\0' && !names_default ? ": " : "", cli_list_words(text, words),
+           names_default ? " " : "", names_default ? help : "", usual[0] != '\0' ? " (" : "", usual,
+           usual[0] != '\0' ? ")" : "");
+  print_wrapped(whole);
 }
 
 /* A choice of a single word shows it as the option's argument already. */
@@ -29,7 +45,6 @@ static bool has_choice(const struct cli_option *option)
 
 static void print_option(const struct cli_row *row)
 {
-  enum { HELP_COLUMN = 27 };
   const struct cli_option *option = row->option;
   bool may_be = option->type == CLI_TYPE_FLAG_OR;
   char left[80];

@@ -150,6 +150,19 @@ static enum gpnn_status find_class(struct gpnn_predictions_target *t,
   return status == GPNN_OK ? gpnn_predictions_find_classes(t, table, label, err) : status;
 }
 
+/* To a table with no mean, whatever it is, the message names both columns that would do. */
+static enum gpnn_status find_mean(struct gpnn_predictions_target *t, const struct gpnn_table *table,
+                                  const char *wanted, struct gpnn_error *err)
+{
+  bool header = gpnn_table_has_header(table), has_mean = false;
+  const char *mean = wanted != NULL ? wanted : header ? "mean" : "2";
+  enum gpnn_status status = find_wanted(table, mean, &t->mean, &has_mean, err);
+  bool says_more = status == GPNN_EINVAL && header && wanted == NULL && err != NULL;
+  if (!says_more || find_joined(table, "", mean) != SIZE_MAX) return status;
+  const struct gpnn_error cause = *err;
+  return gpnn_fail(err, status, "%s; predictions of classes have a column 'label'", cause.text);
+}
+
 static enum gpnn_status find_single(struct gpnn_predictions_target *t,
                                     const struct gpnn_table *table,
                                     const struct gpnn_predictions_wanted *wanted,
@@ -157,13 +170,8 @@ static enum gpnn_status find_single(struct gpnn_predictions_target *t,
 {
   bool header = gpnn_table_has_header(table);
   const char *truth = wanted->truth != NULL ? wanted->truth : header ? NULL : "1";
-  const char *mean = wanted->mean != NULL ? wanted->mean : header ? "mean" : "2";
-  bool has_truth = false, has_mean = false;
-  enum gpnn_status status = find_wanted(table, mean, &t->mean, &has_mean, err);
-  if (status == GPNN_EINVAL && header && wanted->mean == NULL &&
-      find_joined(table, "", mean) == SIZE_MAX)
-    return gpnn_fail(err, status, "%s: no column 'mean', nor 'label' of classes",
-                     gpnn_table_name(table));
+  bool has_truth = false;
+  enum gpnn_status status = find_mean(t, table, wanted->mean, err);
   if (status == GPNN_OK) status = find_wanted(table, truth, &t->truth, &has_truth, err);
   if (status == GPNN_OK) status = find_wanted(table, wanted->sd, &t->sd, &t->has_sd, err);
   if (status == GPNN_OK) status = find_wanted(table, wanted->df, &t->df, &t->has_df, err);

@@ -246,7 +246,7 @@ pets() {
   printf 'label,p_a\na,1\n' >bare.csv
   assert_fails 2 "bare.csv: no column before 'label' holds the truth" gpnn-eval bare.csv
   printf 'y,p_a,p_b\na,1,0\n' >bare.csv
-  assert_fails 2 "no column 'mean', nor 'label'" gpnn-eval bare.csv
+  assert_fails 2 "no column 'mean': .*; predictions of classes have a column 'label'" gpnn-eval bare.csv
   assert_fails 2 "no column 'animal'" gpnn-eval -y animal t.csv
   assert_fails 2 't.csv: --table pit is for numbers' gpnn-eval --table pit t.csv
   assert_fails 2 't.csv: --levels is for numbers' gpnn-eval --levels 0.5 t.csv

@@ -52,6 +52,10 @@ assert_kept() {
   assert_kept '^(limits|risk)'
 }
 
+@test "scores of classes equal the stored ones" {
+  assert_kept '^scores'
+}
+
 @test "synthetic tables equal the stored ones for the same seed" {
   assert_kept '^data'
 }
