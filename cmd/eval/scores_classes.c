@@ -122,13 +122,14 @@ enum gpnn_status scores_row_of_classes(const struct scores_parts *parts,
                                        const struct gpnn_predictions_classes *names, size_t i,
                                        struct scores_row *row, struct gpnn_error *err)
 {
+  const struct scores_point none = {0};
   if (form->table == SCORES_CLASSES) return list_class(parts, cell, names, i, row, err);
   if (form->table == SCORES_RELIABILITY)
     list_bin(&cell->classes->reliability, i, row);
   else if (form->table == SCORES_CONFUSION)
     list_pair(&cell->classes->confusion, names, i, row);
   else
-    list_point(&parts->points[i], names, row);
+    list_point(i < parts->n ? &parts->points[i] : &none, names, row);
   return GPNN_OK;
 }
 

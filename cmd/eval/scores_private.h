@@ -62,7 +62,7 @@ scores_prepare_classes(struct scores_parts *parts, const struct scores_form *for
                        struct scores_cell *cell, const struct gpnn_predictions_classes *names,
                        struct gpnn_error *err);
 
-/* Row 'i' of it. */
+/* Row 'i' of it; where there are no rows, 0 has the names of the columns. */
 void scores_row_of_numbers(const struct scores_parts *parts, const struct scores_form *form,
                            const struct scores_cell *cell, size_t i, struct scores_row *row);
 GPNN_MUST_CHECK enum gpnn_status

@@ -208,19 +208,28 @@ static enum gpnn_status write_record(struct writer *w, const struct scores_row *
   return status == GPNN_OK ? gpnn_output_text(w->output, "\n", err) : status;
 }
 
+/* Writes the header that goes with w->row, unless it was written before. */
+static enum gpnn_status write_header(struct writer *w, const struct scores_row *columns,
+                                     const char *target, struct gpnn_error *err)
+{
+  const char *by = w->form->by;
+  if (w->has_header) return GPNN_OK;
+  w->has_header = true;
+  return write_record(w, columns, target == NULL ? NULL : "target", by, by == NULL ? 0 : strlen(by),
+                      true, err);
+}
+
 static enum gpnn_status write_cell(struct writer *w, size_t t, struct scores_group *group,
                                    struct gpnn_error *err)
 {
-  const char *target = w->scores->predictions->targets[t].name, *by = w->form->by;
+  const char *target = w->scores->predictions->targets[t].name;
   const struct scores_row *columns = w->form->table == SCORES_METRICS ? &w->header : &w->row;
   if (scores_count(&group->cells[t]) == 0) return GPNN_OK;
   enum gpnn_status status = prepare(w, group, t, err);
+  if (status == GPNN_OK) status = list_row(w, group, t, 0, err);
+  if (status == GPNN_OK) status = write_header(w, columns, target, err);
   for (size_t i = 0; i < w->parts.n && status == GPNN_OK; i++) {
-    status = list_row(w, group, t, i, err);
-    if (status == GPNN_OK && !w->has_header)
-      status = write_record(w, columns, target == NULL ? NULL : "target", by,
-                            by == NULL ? 0 : strlen(by), true, err);
-    w->has_header = true;
+    if (i > 0) status = list_row(w, group, t, i, err);
     if (status == GPNN_OK)
       status = write_record(w, columns, target, group->name, group->name_length, false, err);
   }

@@ -216,6 +216,8 @@ pets() {
   printf 'y,label,p_a\na,a,1\n' >t.csv
   gpnn-eval t.csv >out.txt
   assert_equal "$(cut -f 2 out.txt | paste -sd ' ')" '1 0 0 0 0 0 NA 0 1 1 1'
+  gpnn-eval --table roc t.csv | diff - <(echo class,threshold,fpr,tpr) # there is no curve
+  gpnn-eval --table roc --json t.csv | diff - <(echo '{"roc": []}')
   printf 'y,label,p_a\n' >t.csv
   assert_fails 1 't.csv: no row with a truth and a prediction' gpnn-eval t.csv
   : >empty.csv
