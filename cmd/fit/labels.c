@@ -32,7 +32,7 @@ static const char *target_name(const struct gpnn_dataset *view, char shown[GPNN_
 static enum gpnn_status check_classes(const struct cli *cli, const struct fit_arguments *a,
                                       const struct gpnn_dataset *view, struct gpnn_error *err)
 {
-  static const char *const others[] = {"preset",        "method",    "objective",   "members",
+  static const char *const others[] = {"preset",        "method",    "objective",
                                        "mean-function", "transform", "lengthscales"};
   char shown[GPNN_MASK_BYTES];
   const char *name = target_name(view, shown);
@@ -156,6 +156,7 @@ enum gpnn_status fit_labels(const struct cli *cli, const struct fit_arguments *a
   if (status == GPNN_OK) status = fit_report_annotate(params, view, &report, err);
   if (status == GPNN_OK) {
     fit_report_found(cli, 1, params, options.fit.thin, &report.fit);
+    fit_report_stack(cli, &report.stack);
     fit_report_result(cli, params, &report);
   }
   fit_report_end(cli);

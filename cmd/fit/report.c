@@ -53,18 +53,28 @@ static enum gpnn_status comment_fit(struct gpnn_parameters *params, size_t n,
       fit->optimize.n_evaluations);
 }
 
+/* What the members score together.  Returns 'text'. */
+static const char *describe_scores(const struct gpnn_choose_stack *stack,
+                                   char text[FIT_REPORT_NAME_BYTES])
+{
+  if (stack->member->objective == GPNN_OBJECTIVE_LABELS)
+    snprintf(text, FIT_REPORT_NAME_BYTES, "log loss %.4f", stack->nll);
+  else
+    snprintf(text, FIT_REPORT_NAME_BYTES, "NLL %.4f, RMSE %.4f", stack->nll, stack->rmse);
+  return text;
+}
+
 /* Says what the members are, and what they cost. */
 static enum gpnn_status comment_stack(struct gpnn_parameters *params,
                                       const struct gpnn_choose_report *report,
                                       struct gpnn_error *err)
 {
   const struct gpnn_choose_stack *stack = &report->stack;
-  char text[FIT_REPORT_NAME_BYTES];
+  char text[FIT_REPORT_NAME_BYTES], scores[FIT_REPORT_NAME_BYTES];
   if (stack->n == 0) return GPNN_OK;
   enum gpnn_status status = gpnn_parameters_comment(
-      params, err,
-      "%zu members: NLL %.4f, RMSE %.4f (%zu rows left out); prediction takes %zu times as long",
-      stack->n, stack->nll, stack->rmse, stack->n_rows, stack->n);
+      params, err, "%zu members: %s (%zu rows left out); prediction takes %zu times as long",
+      stack->n, describe_scores(stack, scores), stack->n_rows, stack->n);
   for (size_t k = 0; k < stack->n && status == GPNN_OK; k++)
     status =
         gpnn_parameters_comment(params, err, "member %zu: %s, weight %.2f", k + 1,
@@ -145,9 +155,8 @@ void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_paramet
 
 void fit_report_stack(const struct cli *cli, const struct gpnn_choose_stack *stack)
 {
+  char scores[FIT_REPORT_NAME_BYTES];
   if (stack->n == 0) return;
-  cli_note(cli,
-           "%zu members together: NLL %.4f, RMSE %.4f (%zu rows left out); prediction takes %zu "
-           "times as long",
-           stack->n, stack->nll, stack->rmse, stack->n_rows, stack->n);
+  cli_note(cli, "%zu members together: %s (%zu rows left out); prediction takes %zu times as long",
+           stack->n, describe_scores(stack, scores), stack->n_rows, stack->n);
 }

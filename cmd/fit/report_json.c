@@ -101,8 +101,9 @@ static void put_stack(struct json *report, const struct gpnn_choose_stack *stack
   }
   json_close(report, ']');
   if (stack->n == 0) return;
-  json_number(report, "members-nll", stack->nll);
-  json_number(report, "members-rmse", stack->rmse);
+  bool of_labels = stack->member->objective == GPNN_OBJECTIVE_LABELS;
+  json_number(report, of_labels ? "members-log-loss" : "members-nll", stack->nll);
+  if (!of_labels) json_number(report, "members-rmse", stack->rmse);
 }
 
 void fit_report_result(const struct cli *cli, const struct gpnn_parameters *params,

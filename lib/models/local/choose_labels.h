@@ -47,7 +47,7 @@ extern "C" {
 enum {
   GPNN_CHOOSE_LABELS_ROTATION_ROWS = 5,
   GPNN_CHOOSE_LABELS_ARD = 256,
-  GPNN_CHOOSE_LABELS_ROWS = 6000
+  GPNN_CHOOSE_LABELS_ROWS = 4000
 };
 
 /* The most candidates that gpnn_choose_labels() passes to its listener. */

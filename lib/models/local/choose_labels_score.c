@@ -22,7 +22,7 @@ void gpnn_label_trial_release(struct gpnn_label_trial *trial)
 
 void gpnn_label_choice_release(struct gpnn_label_choice *c)
 {
-  gpnn_label_trial_release(&c->best);
+  for (size_t i = 0; i < c->n_trials; i++) gpnn_label_trial_release(&c->trial[i]);
   free(c->share);
   free(c->row);
   free(c->x);
@@ -54,7 +54,7 @@ static void set_counts(struct gpnn_label_choice *c)
  * prediction, they still show which candidate predicts better. */
 enum gpnn_status gpnn_label_choice_draw(struct gpnn_label_choice *c, struct gpnn_error *err)
 {
-  enum { FEWEST = 32, PART = 2 };
+  enum { FEWEST = 32, PART = 3 };
   const struct gpnn_dataset *dataset = c->dataset;
   size_t n = dataset->n, d = dataset->d, n_classes = gpnn_dataset_n_classes(dataset);
   struct gpnn_rng rng;
@@ -212,19 +212,12 @@ enum gpnn_status gpnn_label_choice_score(struct gpnn_label_choice *c,
   return status;
 }
 
-void gpnn_label_choice_neighbours(struct gpnn_label_choice *c, struct gpnn_candidate *fewest)
+struct gpnn_label_trial *gpnn_label_choice_best(struct gpnn_label_choice *c)
 {
-  const double most = 0.003; /* of the score to give up for speed, however uncertain */
-  struct gpnn_label_trial *trial = &c->best;
-  size_t i = 0, best = trial->best;
-  for (; i < best; i++) {
-    double standard_error;
-    double worse = gpnn_choice_mean_difference(c->n, trial->loss + i * c->n,
-                                               trial->loss + best * c->n, &standard_error);
-    if (worse <= fmin(standard_error, most * trial->nll[best])) break;
-  }
-  *fewest = trial->candidate;
-  fewest->neighbours = trial->params.neighbours = c->counts[i];
-  fewest->nll = trial->nll[i];
-  fewest->error = trial->error[i];
+  struct gpnn_label_trial *best = NULL;
+  for (size_t i = 0; i < c->n_trials; i++)
+    if (!c->trial[i].is_passed_over &&
+        (best == NULL || c->trial[i].candidate.nll < best->candidate.nll))
+      best = &c->trial[i];
+  return best;
 }
