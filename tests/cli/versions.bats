@@ -45,6 +45,17 @@ stored_version() {
   done
 }
 
+@test "an index of version 1.10 has classes and an exposure" {
+  gpnn-info --verify "$old/1.10.gpi" >info
+  assert_equal "$(value verified info)" yes
+  # But for the classes of a single row.
+  assert_equal "$(grep -E '^(target|class|exposure)' info | awk -F '\t' '$3 != 1')" "$(printf '%b\n' \
+    'target\tcolour' 'class\tblue\t18\t2' 'class\tgreen\t17\t3' 'class\tred\t19\t1' \
+    'target\tsite' 'class\t4.000\t30\t6' 'exposure\tvariance')"
+  # Rows have changed places, so that classes of one row keep it.
+  grep -q $'^section\tEXCH\t' info
+}
+
 @test "an index has the lowest version whose readers know its sections" {
   gpnn-index -q -y y -x x,z --search flat -o plain.gpi "$old/train.tsv"
   assert_equal "$(stored_version plain.gpi)" 1.0
@@ -71,6 +82,10 @@ stored_version() {
   assert_equal "$(stored_version gap.gpi)" 1.9
   gpnn-index -q -y y,x -x z --search flat -o full.gpi gap.tsv
   assert_equal "$(stored_version full.gpi)" 1.1
+  gpnn-index -q -y colour -x x,z --search flat -o classes.gpi "$old/train.tsv"
+  assert_equal "$(stored_version classes.gpi)" 1.10
+  gpnn-index -q -y y -x x,z --exposure variance --search flat -o exposure.gpi "$old/train.tsv"
+  assert_equal "$(stored_version exposure.gpi)" 1.10
   gpnn-index -q -y y,w -x site --search flat -o places.gpi "$old/train.tsv"
   assert_equal "$(stored_version places.gpi)" 1.4
 }

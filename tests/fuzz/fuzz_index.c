@@ -16,6 +16,7 @@
 #include "dataset/index.h"
 #include "dataset/index_fingerprint_private.h"
 #include "dataset/reader.h"
+#include "dataset/training.h"
 #include "fuzz.h"
 
 enum { FRONT = 64 + GPNN_CONTAINER_SECTIONS * 32, HEAD = 7, ROOM = 1 << 20, K = 5, POINTS = 9 };
@@ -47,10 +48,10 @@ static size_t cut(const uint8_t *bytes, size_t length, struct piece pieces[GPNN_
 /* What gpnn_index_write() would have it be. */
 static uint64_t fingerprint(const struct piece *pieces, size_t n)
 {
-  static const char *const hashed[] = {"INFO", "COLS", "ROLE", "OCOL", "GCOL", "COLX",
-                                       "STDZ", "LIMS", "MOMS", "HAVE", "ROWS", "YVAL",
-                                       "CALX", "CALY", "YMOR", "CALM", "REGR", "CALR",
-                                       "NOIS", "CALN", "OFFS", "CALO", "GRPS", "PART"};
+  static const char *const hashed[] = {
+      "INFO", "COLS", "ROLE", "OCOL", "GCOL", "CLAS", "ECOL", "COLX", "STDZ", "LIMS",
+      "MOMS", "EXCH", "HAVE", "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM", "REGR",
+      "CALR", "NOIS", "CALN", "OFFS", "CALO", "EXPO", "CALE", "GRPS", "PART"};
   struct gpnn_fingerprint print = {0};
   for (size_t i = 0; i < sizeof hashed / sizeof *hashed; i++)
     for (size_t j = 0; j < n; j++) {
@@ -96,6 +97,32 @@ static size_t compose(struct piece *pieces, size_t n, uint64_t print, unsigned c
 
 /* ---- using what opens ---- */
 
+/* Classes have names, and each row is of one of them. */
+static void describe_classes(const struct gpnn_dataset *view)
+{
+  size_t counts[GPNN_LEVELS_MAX], k = gpnn_dataset_n_classes(view), n = 0, length;
+  if (k == 0) return;
+  gpnn_dataset_count_classes(view, counts);
+  for (size_t c = 0; c < k; c++) {
+    FUZZ_EXPECT(strlen(gpnn_dataset_class(view, c, &length)) <= length);
+    n += counts[c];
+  }
+  FUZZ_EXPECT(n == view->n);
+}
+
+/* Rows that were held out have numbers of their own. */
+static void number_held_out(const struct gpnn_dataset *dataset)
+{
+  struct gpnn_error err = {0};
+  uint64_t *rows;
+  enum gpnn_status status = gpnn_training_held_out(dataset, &rows, &err);
+  if (status != GPNN_OK) fuzz_expect_failure(status, &err);
+  for (size_t i = 0; rows != NULL && i < dataset->n_calibration; i++)
+    FUZZ_EXPECT(rows[i] < dataset->n + dataset->n_calibration &&
+                (i == 0 || rows[i] >= rows[i - 1]));
+  free(rows);
+}
+
 static void describe(const struct gpnn_index *index)
 {
   char name[GPNN_MASK_BYTES];
@@ -105,6 +132,7 @@ static void describe(const struct gpnn_index *index)
         gpnn_dataset_find_target(dataset, dataset->schema.target.name);
     FUZZ_EXPECT(found != NULL && found->target <= t);
     FUZZ_EXPECT(dataset->n > 0 && dataset->d > 0 && dataset->n_groups > 0);
+    describe_classes(dataset);
     for (size_t g = 0; g < dataset->n_groups; g++) gpnn_dataset_group_name(dataset, g, name);
     for (size_t j = 0; j < gpnn_schema_features(&dataset->schema); j++) {
       const struct gpnn_limits *limits = &dataset->scaling.limits;
@@ -115,7 +143,14 @@ static void describe(const struct gpnn_index *index)
   }
 }
 
-/* A table of the index's own columns with one row of the same number or date in each. */
+static void write_cell(struct gpnn_output *output, const char *text, size_t length)
+{
+  struct gpnn_error err = {0};
+  FUZZ_EXPECT(gpnn_table_write_field(output, ',', text, length, &err) == GPNN_OK);
+  FUZZ_EXPECT(gpnn_output_text(output, ",", &err) == GPNN_OK);
+}
+
+/* A table of the index's own columns with one row of the same number, date or class in each. */
 static char *write_table(const struct gpnn_schema *schema, size_t *length)
 {
   struct gpnn_error err = {0};
@@ -123,23 +158,29 @@ static char *write_table(const struct gpnn_schema *schema, size_t *length)
   FUZZ_EXPECT(gpnn_output_open(&output, fuzz_sink(), &err) == GPNN_OK);
   for (size_t i = 0; i < schema->n_inputs; i++) {
     const char *name = schema->inputs[i].name;
-    if (gpnn_schema_is_repeat(schema, i)) continue;
-    FUZZ_EXPECT(gpnn_table_write_field(output, ',', name, strlen(name), &err) == GPNN_OK);
-    FUZZ_EXPECT(gpnn_output_text(output, ",", &err) == GPNN_OK);
+    if (!gpnn_schema_is_repeat(schema, i)) write_cell(output, name, strlen(name));
   }
+  if (schema->has_exposure)
+    write_cell(output, schema->exposure.name, strlen(schema->exposure.name));
+  write_cell(output, schema->target.name, strlen(schema->target.name));
   FUZZ_EXPECT(gpnn_output_text(output, "other\n", &err) == GPNN_OK);
   for (size_t i = 0; i < schema->n_inputs; i++) {
     const char *cell = schema->inputs[i].date == NULL ? "1.5," : "2014-05-02,";
     if (gpnn_schema_is_repeat(schema, i)) continue;
     FUZZ_EXPECT(gpnn_output_text(output, cell, &err) == GPNN_OK);
   }
+  if (schema->has_exposure) write_cell(output, "2", 1);
+  if (schema->target.n_levels > 0)
+    write_cell(output, schema->target.levels[0], schema->target.level_lengths[0]);
+  else
+    write_cell(output, "1.5", 3);
   FUZZ_EXPECT(gpnn_output_text(output, "0\n", &err) == GPNN_OK);
   FUZZ_EXPECT(gpnn_output_close(output, &err) == GPNN_OK);
   return fuzz_drain(length);
 }
 
 /* Reads that table for the index. */
-static void read_rows(const struct gpnn_index *index)
+static void read_rows(const struct gpnn_index *index, bool inputs_only)
 {
   const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   struct gpnn_error err = {0};
@@ -150,7 +191,7 @@ static void read_rows(const struct gpnn_index *index)
   struct gpnn_table_options options = {.delimiter = ',', .has_header = true};
   if (gpnn_table_open(&table, fuzz_file(1, text, length), &options, &err) == GPNN_OK) {
     enum gpnn_status status =
-        gpnn_reader_rows_read(&rows, dataset, table, true, false, false, &err);
+        gpnn_reader_rows_read(&rows, dataset, table, inputs_only, false, false, &err);
     if (status != GPNN_OK) fuzz_expect_failure(status, &err);
     gpnn_table_close(table);
   }
@@ -235,7 +276,9 @@ static void use(const struct gpnn_index *index, bool verified)
 {
   const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   describe(index);
-  read_rows(index);
+  number_held_out(dataset);
+  read_rows(index, true);
+  read_rows(index, false);
   double *points = make_points(dataset->n, dataset->d, dataset->x, 1e6);
   search(index, points, verified);
   predict(index, points);

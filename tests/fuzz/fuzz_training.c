@@ -1,9 +1,9 @@
 /*
  * Training: whatever table an index is made from, it is refused, or the index opens, is found
  * whole, and predicts.
- * The first byte chooses standardisation and search; the rest of the first line has lists of
- * columns, with tabs between: target, inputs, categories, regressors, noise, a period, a place,
- * dates; the rest is the table.
+ * The first byte chooses standardisation, search and classes; the rest of the first line has lists
+ * of columns, with tabs between: target, inputs, categories, regressors, noise, a period, a place,
+ * dates, exposure; the rest is the table.
  */
 #define _GNU_SOURCE /* mkdtemp() */
 
@@ -17,7 +17,7 @@
 #include "dataset/training.h"
 #include "fuzz.h"
 
-enum { LISTS = 8, K = 7, MOST = 1 << 14 };
+enum { LISTS = 9, K = 7, MOST = 1 << 14 };
 
 static char folder[64];
 
@@ -62,6 +62,16 @@ static void predict(const struct gpnn_index *index)
   gpnn_model_free(gp);
 }
 
+/* Every row of a target of classes is of one of them. */
+static void count_classes(const struct gpnn_dataset *view)
+{
+  size_t counts[GPNN_LEVELS_MAX], k = gpnn_dataset_n_classes(view), n = 0;
+  if (k == 0) return;
+  gpnn_dataset_count_classes(view, counts);
+  for (size_t c = 0; c < k; c++) n += counts[c];
+  FUZZ_EXPECT(k > 1 && n == view->n);
+}
+
 /* What was written is whole, and like what it was made from. */
 static void reopen(const char *path, const struct gpnn_dataset *made)
 {
@@ -74,6 +84,8 @@ static void reopen(const char *path, const struct gpnn_dataset *made)
   FUZZ_EXPECT(dataset->n == made->n && dataset->d == made->d);
   FUZZ_EXPECT(dataset->n_regressors == made->n_regressors && dataset->n_more == made->n_more);
   FUZZ_EXPECT(dataset->schema.n_inputs == made->schema.n_inputs);
+  FUZZ_EXPECT((dataset->exposure != NULL) == (made->exposure != NULL));
+  for (size_t t = 0; t <= made->n_more; t++) count_classes(gpnn_dataset_target(dataset, t));
   predict(index);
   gpnn_index_close(index);
 }
@@ -109,6 +121,8 @@ static void train(struct gpnn_table *table, uint8_t choice, char *lists[LISTS])
                                    .one_hot = lists[2],
                                    .regressors = lists[3],
                                    .row_noise = lists[4],
+                                   .exposure = lists[8],
+                                   .classes = (choice & 32) != 0,
                                    .n_dates = date != NULL,
                                    .dates = &date,
                                    .n_periods = period != NULL,

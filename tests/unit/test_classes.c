@@ -340,6 +340,70 @@ static void an_index_with_a_class_that_is_not_there_is_refused(void **state)
   gpnn_training_release(&training);
 }
 
+/* Uses all that an index says of classes, if it opens. */
+static void use_classes(const char *path)
+{
+  struct gpnn_error reason = {0};
+  struct gpnn_index *index = NULL;
+  enum gpnn_status status = gpnn_index_open(&index, path, false, &reason);
+  if (status != GPNN_OK) {
+    assert_true(status == GPNN_EFORMAT && reason.text[0] != '\0');
+    return;
+  }
+  const struct gpnn_dataset *c = gpnn_index_dataset(index);
+  uint64_t *held_out = NULL;
+  for (size_t t = 0; t < gpnn_dataset_n_targets(c); t++) {
+    const struct gpnn_dataset *view = gpnn_dataset_target(c, t);
+    size_t counts[GPNN_LEVELS_MAX], n = 0, length, k = gpnn_dataset_n_classes(view);
+    if (k > 0) gpnn_dataset_count_classes(view, counts);
+    for (size_t class = 0; class < k; class ++) {
+      assert_non_null(gpnn_dataset_class(view, class, &length));
+      n += counts[class];
+    }
+    assert_true(k == 0 || n == view->n);
+  }
+  assert_ok(gpnn_training_held_out(c, &held_out, &err));
+  for (size_t i = 0; held_out != NULL && i < c->n_calibration; i++)
+    assert_true(held_out[i] < c->n + c->n_calibration);
+  free(held_out);
+  gpnn_index_close(index);
+}
+
+/* Bytes of all sorts in all places of the sections, with checksums that are right. */
+static void no_sealed_nonsense_in_classes_does_harm(void **state)
+{
+  (void)state;
+  static const char *const tags[] = {"CLAS", "ECOL", "EXCH", "EXPO"};
+  static const unsigned char values[] = {0, 1, 0x7f, 0xff};
+  const char *path = scratch_path("n.gpi");
+  const struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
+  const struct gpnn_roles roles = {.exposure = "e"};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct gpnn_search *search = NULL;
+  char text[2000];
+  int length = sprintf(text, "x,e,y\n");
+  for (int i = 0; i < 40; i++) length += sprintf(text + length, "%d,%d,c%d\n", i, i + 1, i / 2);
+  train(&training, text, &roles, GPNN_SCALING_SCALE, 18);
+  assert_true(training.dataset.n_exchanged > 0);
+  assert_ok(gpnn_index_make(path, &training.dataset, &options, NULL, &search, &err));
+  gpnn_search_free(search);
+  gpnn_training_release(&training);
+  struct bytes whole = read_bytes(path);
+  for (size_t s = 0; s < sizeof tags / sizeof *tags; s++) {
+    unsigned char *section = section_of(whole, tags[s]);
+    size_t n = (size_t)gpnn_load_u64(entry_of(whole, tags[s]) + 16);
+    for (size_t at = 0; at < n; at++)
+      for (size_t v = 0; v < sizeof values; v++) {
+        unsigned char kept = section[at];
+        section[at] = values[v];
+        write_sealed(path, whole);
+        use_classes(path);
+        section[at] = kept;
+      }
+  }
+  free(whole.at);
+}
+
 /* ---- later tables -------------------------------------------------------------------------- */
 
 static void later_tables_have_the_same_classes_and_others(void **state)
@@ -490,6 +554,7 @@ int main(void)
       cmocka_unit_test(an_index_keeps_classes_and_exposures),
       cmocka_unit_test(a_sample_has_the_exposures_of_its_rows),
       cmocka_unit_test(an_index_with_a_class_that_is_not_there_is_refused),
+      cmocka_unit_test(no_sealed_nonsense_in_classes_does_harm),
       cmocka_unit_test(later_tables_have_the_same_classes_and_others),
       cmocka_unit_test(rows_of_unseen_classes_are_left_out_of_those_read_together),
       cmocka_unit_test(an_exposure_is_required_and_above_0),
