@@ -155,7 +155,7 @@ static void decode_column(struct cursor *cursor, size_t n_columns, struct gpnn_c
   require(cursor, column->position < n_columns);
   require(cursor, is_category || n_levels == 0);
   require(cursor, column->name != NULL && strlen(column->name) == name_length);
-  decode_levels(cursor, n_levels, column);
+  if (is_category) decode_levels(cursor, n_levels, column);
 }
 
 enum { LEAST_COLUMN = 20 };

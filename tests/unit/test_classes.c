@@ -224,6 +224,40 @@ static void every_class_keeps_a_training_row_and_row_numbers_stay_known(void **s
   gpnn_training_release(&training);
 }
 
+/* Checks one row, whose number is its input: class, further target, regressor and exposure. */
+static void check_row(const struct gpnn_dataset *c, double x, double y, double more, double r,
+                      double exposure)
+{
+  assert_near(y, fmod(x, 3), 0);
+  assert_near(c->scaling.more[0].mean + c->scaling.more[0].sd * more, 5 * x, 1e-8);
+  assert_near(c->scaling.regressors[0].mean + c->scaling.regressors[0].sd * r, x * x, 1e-6);
+  assert_near(exposure, x + 1, 0);
+}
+
+static void everything_of_a_row_stays_together_in_tables_of_many_blocks(void **state)
+{
+  (void)state;
+  const struct gpnn_roles roles = {
+      .target = "y,w", .inputs = "x", .regressors = "r", .exposure = "e", .by = "g"};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  char *text = malloc(1 << 20);
+  int length = sprintf(text, "e\tx\tr\ty\tw\tg\n");
+  for (int i = 0; i < ROWS; i++)
+    length +=
+        sprintf(text + length, "%d\t%d\t%d\tc%d\t%d\tg%d\n", i + 1, i, i * i, i % 3, 5 * i, i / 10);
+  train(&training, text, &roles, GPNN_SCALING_NONE, ROWS / 3);
+  const struct gpnn_dataset *c = &training.dataset;
+  assert_true(c->n > 0 && c->n_calibration > 0);
+  assert_int_equal(c->n + c->n_calibration, ROWS);
+  for (size_t i = 0; i < c->n; i++)
+    check_row(c, c->x[i], c->y[i], c->more[i], c->regressors[i], c->exposure[i]);
+  for (size_t i = 0; i < c->n_calibration; i++)
+    check_row(c, c->calibration_x[i], c->calibration_y[i], c->calibration_more[i],
+              c->calibration_regressors[i], c->calibration_exposure[i]);
+  free(text);
+  gpnn_training_release(&training);
+}
+
 /* ---- indexes ------------------------------------------------------------------------------- */
 
 /* Labels with whatever a field may hold, for two targets that some rows lack, and an exposure. */
@@ -551,6 +585,7 @@ int main(void)
       cmocka_unit_test(one_class_or_none_that_is_repeated_is_refused),
       cmocka_unit_test(classes_have_neither_offsets_nor_noise),
       cmocka_unit_test(every_class_keeps_a_training_row_and_row_numbers_stay_known),
+      cmocka_unit_test(everything_of_a_row_stays_together_in_tables_of_many_blocks),
       cmocka_unit_test(an_index_keeps_classes_and_exposures),
       cmocka_unit_test(a_sample_has_the_exposures_of_its_rows),
       cmocka_unit_test(an_index_with_a_class_that_is_not_there_is_refused),
