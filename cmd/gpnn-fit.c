@@ -99,7 +99,7 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "lengthscales", lengthscales, "L", "of several targets", sharing),
     CLI_CHOICE(0, "likelihood", likelihood, "L", "", likelihoods),
     CLI_CHOICE(0, "inference", inference, "NAME", "of classes", inferences),
-    CLI_CHOICE(0, "omega", omega, "W", "polya-gamma: variables of the training rows", omegas),
+    CLI_CHOICE(0, "omega", omega, "W", "polya-gamma: variables of rows", omegas),
     CLI_CHOICE(0, "kl-weight", kl_weight, "W", "polya-gamma: of a row's divergence", kl_weights),
     CLI_TEXT_OF(0, "transform", transform_name, "T",
                 "log, asinh, boxcox, yeo-johnson, rank, auto (none)", transforms),

@@ -1,5 +1,5 @@
 /*
- * tails: compressing the long tails of inputs (gpnn-methods(7), equations 1.12 and 1.13).
+ * tails: compressing the long tails of inputs (gpnn-methods(7), equations 1.14 and 1.15).
  *
  * A kernel sees distances.  In a column with a long tail most rows are close to each other by the
  * measure of the few that are far out, and what tells them apart is lost.  Such a column is

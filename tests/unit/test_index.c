@@ -720,6 +720,27 @@ static void limits_of_inputs_read_back(void **state)
   assert_fails(gpnn_index_open(&index, place->path, false, &err), GPNN_EFORMAT, "LIMS");
 }
 
+static void tails_of_inputs_read_back(void **state)
+{
+  struct place *place = *state;
+  struct gpnn_tails *tails = &place->dataset.scaling.tails;
+  size_t n_in = place->dataset.scaling.n_in;
+  struct gpnn_index *index = NULL;
+  tails->n = n_in;
+  tails->centre = malloc(2 * n_in * sizeof *tails->centre);
+  tails->spread = tails->centre + n_in;
+  for (size_t j = 0; j < 2 * n_in; j++) tails->centre[j] = (double)j;
+  index = open_written(place, GPNN_SEARCH_FLAT, NULL, true);
+  const struct gpnn_tails *read = &gpnn_index_dataset(index)->scaling.tails;
+  assert_int_equal(read->n, n_in);
+  assert_same(read->centre, tails->centre, n_in);
+  assert_same(read->spread, tails->spread, n_in);
+  gpnn_index_close(index);
+  tails->spread[1] = -1;
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  assert_fails(gpnn_index_open(&index, place->path, false, &err), GPNN_EFORMAT, "TAIL");
+}
+
 static void every_target_has_a_view_of_its_own(void **state)
 {
   struct place *place = *state;
@@ -1386,6 +1407,7 @@ int main(void)
                                       leave),
       cmocka_unit_test_setup_teardown(extended_contents_read_back, enter, leave),
       cmocka_unit_test_setup_teardown(limits_of_inputs_read_back, enter, leave),
+      cmocka_unit_test_setup_teardown(tails_of_inputs_read_back, enter, leave),
       cmocka_unit_test_setup_teardown(every_target_has_a_view_of_its_own, enter, leave),
       cmocka_unit_test_setup_teardown(a_sample_has_whole_rows_and_is_else_the_index, enter, leave),
       cmocka_unit_test_setup_teardown(rows_are_taken_in_the_order_given, enter, leave),

@@ -1,0 +1,110 @@
+/* Which inputs have long tails, and what becomes of them. */
+#include "base/rng.h"
+#include "dataset/tails.h"
+#include "stats/row_source.h"
+#include "table/schema.h"
+#include "unit.h"
+
+enum { N = 4000, COLUMNS = 5 };
+
+/* Normal, log-normal, indicator, constant, normal with heavy tails. */
+enum { NORMAL, LOG_NORMAL, INDICATOR, CONSTANT, CAUCHY };
+
+static double rows[N][COLUMNS];
+
+static int draw_rows(void **state)
+{
+  struct gpnn_rng rng;
+  (void)state;
+  gpnn_rng_init(&rng, 7, GPNN_RNG_TEST);
+  for (size_t i = 0; i < N; i++) {
+    double z = gpnn_rng_normal(&rng);
+    rows[i][NORMAL] = 100 + 3 * z;
+    rows[i][LOG_NORMAL] = exp(2 * z);
+    rows[i][INDICATOR] = i % 50 == 0;
+    rows[i][CONSTANT] = 4;
+    rows[i][CAUCHY] = z / (gpnn_rng_normal(&rng) + 1e-9);
+  }
+  return 0;
+}
+
+static enum gpnn_status read_rows(void *context, size_t from, size_t count, double *to,
+                                  struct gpnn_error *error)
+{
+  (void)context;
+  (void)error;
+  memcpy(to, rows[from], count * sizeof rows[0]);
+  return GPNN_OK;
+}
+
+static const struct gpnn_row_source source = {N, COLUMNS, read_rows, NULL, 2};
+
+static void only_long_tails_are_compressed(void **state)
+{
+  struct gpnn_tails tails = {0};
+  (void)state;
+  assert_ok(gpnn_tails_learn(&tails, &source, COLUMNS, NULL, &err));
+  assert_int_equal(tails.n, COLUMNS);
+  assert_false(gpnn_tails_has(&tails, NORMAL));
+  assert_true(gpnn_tails_has(&tails, LOG_NORMAL));
+  assert_false(gpnn_tails_has(&tails, INDICATOR));
+  assert_false(gpnn_tails_has(&tails, CONSTANT));
+  assert_true(gpnn_tails_has(&tails, CAUCHY));
+  assert_true(gpnn_tails_compress(&tails, NORMAL, 1e9) == 1e9);
+  gpnn_tails_release(&tails);
+}
+
+/* As it was near the centre, the same on both sides, logarithmic far away. */
+static void compression_is_the_arcsinh(void **state)
+{
+  struct gpnn_tails tails = {0};
+  (void)state;
+  assert_ok(gpnn_tails_learn(&tails, &source, COLUMNS, NULL, &err));
+  double centre = tails.centre[LOG_NORMAL], spread = tails.spread[LOG_NORMAL];
+  assert_near(centre, 1, 0.2); /* of exp(2 z) */
+  assert_true(gpnn_tails_compress(&tails, LOG_NORMAL, centre) == centre);
+  for (double t = 0.01; t < 1e7; t *= 7) {
+    double above = gpnn_tails_compress(&tails, LOG_NORMAL, centre + t * spread) - centre;
+    double below = gpnn_tails_compress(&tails, LOG_NORMAL, centre - t * spread) - centre;
+    assert_close(above, spread * log(t + sqrt(t * t + 1)), 1e-9);
+    assert_close(below, -above, 1e-9);
+  }
+  gpnn_tails_release(&tails);
+}
+
+static void coordinates_of_a_point_are_left_alone(void **state)
+{
+  struct gpnn_tails tails = {0};
+  const struct gpnn_feature features[COLUMNS] = {
+      {0, false}, {1, false}, {1, false}, {2, false}, {3, true}};
+  (void)state;
+  assert_ok(gpnn_tails_learn(&tails, &source, COLUMNS, features, &err));
+  assert_int_equal(tails.n, 0);
+  assert_false(gpnn_tails_has(&tails, CAUCHY));
+  assert_true(gpnn_tails_compress(&tails, CAUCHY, 1e30) == 1e30);
+  gpnn_tails_release(&tails);
+}
+
+static void the_threads_do_not_matter(void **state)
+{
+  struct gpnn_tails two = {0}, one = {0};
+  struct gpnn_row_source alone = source;
+  (void)state;
+  alone.threads = 1;
+  assert_ok(gpnn_tails_learn(&two, &source, COLUMNS, NULL, &err));
+  assert_ok(gpnn_tails_learn(&one, &alone, COLUMNS, NULL, &err));
+  assert_memory_equal(two.centre, one.centre, 2 * COLUMNS * sizeof(double));
+  gpnn_tails_release(&two);
+  gpnn_tails_release(&one);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(only_long_tails_are_compressed),
+      cmocka_unit_test(compression_is_the_arcsinh),
+      cmocka_unit_test(coordinates_of_a_point_are_left_alone),
+      cmocka_unit_test(the_threads_do_not_matter),
+  };
+  return cmocka_run_group_tests(tests, draw_rows, NULL);
+}
