@@ -29,7 +29,7 @@ struct gpnn_stack {
 size_t gpnn_stack_place(const struct gpnn_stack *stack, size_t c, size_t r);
 
 /* Averages the probabilities of the members of a channel by weight (gpnn-methods(7), equation
- * 13.20), as struct gpnn_model_ops has it. */
+ * 13.15), as struct gpnn_model_ops has it. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_stack_classify(const void *state, size_t channel,
                                                      const struct gpnn_query *query, double *p,
                                                      double *nearest, struct gpnn_counts *counts,
