@@ -1,11 +1,11 @@
 /*
- * choose_labels_private: shared by choose_labels.c, which decides what to try,
- * choose_labels_score.c, which scores it, and choose_labels_stack.c, which averages.
+ * labels_choose_private: shared by labels_choose.c, which decides what to try,
+ * labels_choose_score.c, which scores it, and labels_choose_stack.c, which averages.
  */
-#ifndef GPNN_MODELS_LOCAL_CHOOSE_LABELS_PRIVATE_H
-#define GPNN_MODELS_LOCAL_CHOOSE_LABELS_PRIVATE_H
+#ifndef GPNN_MODELS_LOCAL_LABELS_CHOOSE_PRIVATE_H
+#define GPNN_MODELS_LOCAL_LABELS_CHOOSE_PRIVATE_H
 
-#include "models/local/choose_labels.h"
+#include "models/local/labels_choose.h"
 
 /* Numbers of neighbours to try; all candidates are compared with the first few, which are cheap. */
 enum { GPNN_LABEL_COUNTS = 3, GPNN_LABEL_FIRST_COUNTS = 2 };

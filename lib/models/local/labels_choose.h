@@ -1,5 +1,5 @@
 /*
- * choose_labels: the choice of kernel, lengthscales, rotation and neighbours for a target that
+ * labels_choose: the choice of kernel, lengthscales, rotation and neighbours for a target that
  * holds classes.
  *
  * Each candidate is fitted by the objective of labels (models/local/fit.h), and scored on training
@@ -20,8 +20,8 @@
  * evidence that could be left out; it keeps its share and its bias.  With one class in all, every
  * candidate is certain, and the first is taken.
  */
-#ifndef GPNN_MODELS_LOCAL_CHOOSE_LABELS_H
-#define GPNN_MODELS_LOCAL_CHOOSE_LABELS_H
+#ifndef GPNN_MODELS_LOCAL_LABELS_CHOOSE_H
+#define GPNN_MODELS_LOCAL_LABELS_CHOOSE_H
 
 #include <stddef.h>
 
@@ -50,8 +50,8 @@ enum {
   GPNN_CHOOSE_LABELS_ROWS = 4000
 };
 
-/* The most candidates that gpnn_choose_labels() passes to its listener. */
-size_t gpnn_choose_labels_most(const struct gpnn_dataset *view,
+/* The most candidates that gpnn_labels_choose() passes to its listener. */
+size_t gpnn_labels_choose_most(const struct gpnn_dataset *view,
                                const struct gpnn_choose_options *options);
 
 /*
@@ -67,7 +67,7 @@ size_t gpnn_choose_labels_most(const struct gpnn_dataset *view,
  * options->sample_rows rows for each candidate.
  */
 GPNN_MUST_CHECK enum gpnn_status
-gpnn_choose_labels(const struct gpnn_dataset *view, const struct gpnn_choose_options *options,
+gpnn_labels_choose(const struct gpnn_dataset *view, const struct gpnn_choose_options *options,
                    gpnn_choose_listener *listener, void *context, struct gpnn_parameters *params,
                    struct gpnn_choose_report *report, struct gpnn_error *err);
 

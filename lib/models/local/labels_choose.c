@@ -1,4 +1,4 @@
-#include "models/local/choose_labels.h"
+#include "models/local/labels_choose.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "dataset/sample.h"
 #include "kernel/rotation.h"
-#include "models/local/choose_labels_private.h"
 #include "models/local/choose_private.h"
+#include "models/local/labels_choose_private.h"
 
 /* ---- one candidate -------------------------------------------------------------------------- */
 
@@ -422,7 +422,7 @@ static enum gpnn_status choose_in(struct gpnn_label_choice *c, struct gpnn_param
   return status == GPNN_OK ? hand_over(c, params, report, err) : status;
 }
 
-size_t gpnn_choose_labels_most(const struct gpnn_dataset *view,
+size_t gpnn_labels_choose_most(const struct gpnn_dataset *view,
                                const struct gpnn_choose_options *options)
 {
   size_t most = options->kernel ? N_KERNELS : 1;
@@ -432,7 +432,7 @@ size_t gpnn_choose_labels_most(const struct gpnn_dataset *view,
   return most + (options->kernel ? 2 : 1) * (longer(options) + (options->rotation ? 1 : 0));
 }
 
-enum gpnn_status gpnn_choose_labels(const struct gpnn_dataset *view,
+enum gpnn_status gpnn_labels_choose(const struct gpnn_dataset *view,
                                     const struct gpnn_choose_options *options,
                                     gpnn_choose_listener *listener, void *context,
                                     struct gpnn_parameters *params,

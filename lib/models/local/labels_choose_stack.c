@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "models/local/choose_labels_private.h"
 #include "models/local/choose_private.h"
+#include "models/local/labels_choose_private.h"
 
 /* What is averaged: the members, with number 'count' of neighbours (GPNN_LABEL_COUNTS: each with
  * its best). */

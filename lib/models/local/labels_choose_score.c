@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "likelihood/categorical.h"
-#include "models/local/choose_labels_private.h"
 #include "models/local/choose_private.h"
+#include "models/local/labels_choose_private.h"
 #include "models/local/neighbourhood.h"
 #include "search/search.h"
 

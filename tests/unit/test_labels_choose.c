@@ -1,5 +1,5 @@
 /* Fits and choices for targets that hold classes. */
-#include "models/local/choose_labels.h"
+#include "models/local/labels_choose.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -88,8 +88,8 @@ static void choose(const struct rows *r, const struct gpnn_choose_options *optio
 {
   *tried = (struct tried){0};
   *params = (struct gpnn_parameters){0};
-  assert_ok(gpnn_choose_labels(&r->dataset, options, note, tried, params, report, &err));
-  assert_true(tried->n <= gpnn_choose_labels_most(&r->dataset, options));
+  assert_ok(gpnn_labels_choose(&r->dataset, options, note, tried, params, report, &err));
+  assert_true(tried->n <= gpnn_labels_choose_most(&r->dataset, options));
 }
 
 static void check_parameters(const struct rows *r, const struct gpnn_parameters *params)
@@ -408,11 +408,11 @@ static void rows_too_few_and_targets_without_classes_are_refused(void **state)
   struct gpnn_parameters params = {0};
   struct gpnn_choose_report report;
   r.dataset.n = 1;
-  assert_fails(gpnn_choose_labels(&r.dataset, &options, NULL, NULL, &params, &report, &err),
+  assert_fails(gpnn_labels_choose(&r.dataset, &options, NULL, NULL, &params, &report, &err),
                GPNN_EDATA, "at least 2 rows");
   r.dataset.n = 20;
   r.dataset.schema.target.kind = GPNN_COLUMN_NUMBER;
-  assert_fails(gpnn_choose_labels(&r.dataset, &options, NULL, NULL, &params, &report, &err),
+  assert_fails(gpnn_labels_choose(&r.dataset, &options, NULL, NULL, &params, &report, &err),
                GPNN_EINVAL, "no classes");
   assert_null(params.covariance.lengthscale);
   rows_free(&r);
