@@ -24,6 +24,32 @@ static void warn_of_single(const struct cli *cli, const char *name,
              target, n_single, column->n_levels, shown);
 }
 
+/* Warns about classes without training rows, which only groups of rows leave; the first is named.
+ */
+static void warn_of_held_out(const struct cli *cli, const char *name,
+                             const struct gpnn_dataset *dataset, size_t t)
+{
+  const struct gpnn_column *column = gpnn_schema_target(&dataset->schema, t);
+  const double *y = t == 0 ? dataset->y : dataset->more + (t - 1) * dataset->n;
+  char target[GPNN_MASK_BYTES], shown[GPNN_MASK_BYTES];
+  bool is_there[GPNN_LEVELS_MAX] = {false};
+  size_t n_held_out = 0, first = 0;
+  for (size_t i = 0; i < dataset->n; i++)
+    if (!isnan(y[i])) is_there[(size_t)y[i]] = true;
+  for (size_t c = column->n_levels; c-- > 0;) {
+    if (is_there[c]) continue;
+    first = c;
+    n_held_out++;
+  }
+  if (n_held_out == 0) return;
+  cli_warn(
+      cli,
+      "%s: column '%s': %zu of %zu classes have no training row, as their groups are held out, "
+      "'%s' for one",
+      name, gpnn_schema_column_name(column, target), n_held_out, column->n_levels,
+      gpnn_mask(shown, column->levels[first], column->level_lengths[first]));
+}
+
 /* True if a target of numbers may be meant to be classes: few whole numbers, each of many rows. */
 static bool looks_like_classes(const struct gpnn_training_target *target, size_t n_rows)
 {
@@ -41,11 +67,13 @@ void classes_describe(const struct cli *cli, const char *name, const struct gpnn
   for (size_t t = 0; t <= schema->n_more; t++) {
     const struct gpnn_training_target *target = &training->targets[t];
     const struct gpnn_column *column = gpnn_schema_target(schema, t);
-    if (gpnn_schema_has_classes(schema, t))
+    if (gpnn_schema_has_classes(schema, t)) {
       warn_of_single(cli, name, column, target->n_rows);
-    else if (looks_like_classes(target, training->n - training->n_lacking[t]))
+      if (schema->has_by) warn_of_held_out(cli, name, &training->dataset, t);
+    } else if (looks_like_classes(target, training->n - training->n_lacking[t])) {
       cli_warn(cli,
                "%s: target '%s' has only %zu different values: if they are classes, use --classes",
                name, gpnn_schema_column_name(column, shown), target->n_different);
+    }
   }
 }

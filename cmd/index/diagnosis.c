@@ -88,6 +88,13 @@ static void print_columns(const struct gpnn_profile *profile, const struct gpnn_
 
 /* ---- what to say about the table ---------------------------------------------------------- */
 
+/* True of values that are taken for classes only if the user says so. */
+static bool may_be_classes(const struct gpnn_column_advice *column)
+{
+  return column->kind == GPNN_ADVICE_DATES ||
+         (column->kind == GPNN_ADVICE_DROP && column->reason == GPNN_DROP_MIXED_UNITS);
+}
+
 static void print_targets(const struct gpnn_profile *profile, const struct gpnn_advice *advice,
                           const struct column_names *names, FILE *to)
 {
@@ -99,6 +106,8 @@ static void print_targets(const struct gpnn_profile *profile, const struct gpnn_
   fprintf(to, "  '%s' is %s", column_name(names, advice->stuck_column, shown),
           is_target ? "the target (-y) and has to be numbers or classes"
                     : "no input and has to be numbers");
+  if (is_target && may_be_classes(&advice->columns[advice->stuck_column]))
+    fputs(" (--classes)", to);
   if (advice->moves_target && !advice->is_stuck)
     fprintf(to, "; '%s', the last column of numbers, takes its place",
             column_name(names, advice->target, shown));

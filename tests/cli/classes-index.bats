@@ -158,6 +158,28 @@ flowers() {
   grep -q "column 'species': 2 of 5 classes have a single row, 'lonely' for one" err.txt
 }
 
+@test "a class that is held out with its group is told" {
+  awk 'BEGIN { print "x,g,y"; for (i = 0; i < 100; i++) print i % 17 "," int(i / 10) "," (i < 90 ? "c" i % 2 : "c" int(i / 10)) }' >t.csv
+  for seed in 1 2 3 4 5 6 7 8; do
+    gpnn-index -s $seed --by g --calibration-rows 40 -o t.gpi t.csv 2>err.txt
+    if grep -q $'^class\tc9\t0\t10$' <(gpnn-info t.gpi); then
+      grep -q "column 'y': 1 of 3 classes have no training row, as their groups are held out, 'c9' for one" err.txt
+      found=yes
+    else
+      assert_equal "$(warnings err.txt)" ''
+    fi
+  done
+  [[ $found == yes ]]
+}
+
+@test "values that may be classes are numbers unless the user says otherwise" {
+  awk 'BEGIN { print "x,y"; for (i = 0; i < 40; i++) print i "," i % 3 + 1 "-" i % 3 + 4 "-2020" }' >t.csv
+  gpnn-index -y y -o t.gpi t.csv 2>err.txt && false
+  grep -q "'y' is the target (-y) and has to be numbers or classes (--classes)" err.txt
+  gpnn-index -q --classes -y y -o t.gpi t.csv
+  assert_equal "$(gpnn-info t.gpi | grep -c '^class')" 3
+}
+
 @test "classes have neither offset nor noise, and exposures neither" {
   flowers 40 >t.csv
   assert_fails 2 "^t.csv: target 'species' holds classes, from which no offset can be subtracted$" \
