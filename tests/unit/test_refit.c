@@ -312,12 +312,42 @@ static void too_few_rows_are_refused(void **state)
   gpnn_parameters_release(&params);
 }
 
+/* Excluding rows of classes is the same as never having had them; the link is estimated again. */
+static void classes_are_fitted_again_as_they_were(void **state)
+{
+  (void)state;
+  static const uint64_t last[] = {ROWS - 3, ROWS - 2, ROWS - 1};
+  struct data all, fewer;
+  struct gpnn_fit_options how = options(GPNN_OBJECTIVE_LABELS);
+  struct gpnn_parameters with, expected, again;
+  make_data(&all, ROWS);
+  for (size_t i = 0; i < ROWS; i++) all.y[i] = all.y[i] < -0.3 ? 0 : all.y[i] < 0.4 ? 1 : 2;
+  all.dataset.schema.target.kind = GPNN_COLUMN_CLASSES;
+  all.dataset.schema.target.n_levels = 3;
+  fewer = all;
+  fewer.dataset.n = ROWS - 3;
+  fewer.dataset.x = fewer.x;
+  fewer.dataset.y = fewer.y;
+  how.ard = true;
+  fit(&all, &how, &with);
+  fit(&fewer, &how, &expected);
+  assert_ok(refit(&all, &with, 1, 3, last, &again, &err));
+  assert_same(&again, &expected);
+  assert_int_equal(again.likelihood, GPNN_LIKELIHOOD_CATEGORICAL);
+  assert_memory_equal(again.link.bias, expected.link.bias, 3 * sizeof(double));
+  assert_true(again.link.slope == expected.link.slope && again.link.slope != with.link.slope);
+  gpnn_parameters_release(&with);
+  gpnn_parameters_release(&expected);
+  gpnn_parameters_release(&again);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(without_exclusions_the_same_parameters_come_out),
       cmocka_unit_test(many_rows_need_fewer_steps),
       cmocka_unit_test(excluded_rows_leave_no_trace),
+      cmocka_unit_test(classes_are_fitted_again_as_they_were),
       cmocka_unit_test(the_given_values_leave_no_trace),
       cmocka_unit_test(what_was_given_stays),
       cmocka_unit_test(a_constant_is_the_average_of_the_others),

@@ -117,6 +117,13 @@ static size_t first_steps(const struct gpnn_label_choice *c)
   return c->dataset->n < FEW ? (steps + PART - 1) / PART : steps;
 }
 
+/* True if searches for neighbours take much of the time. */
+static bool is_large(const struct gpnn_dataset *dataset)
+{
+  enum { LARGE = 1 << 19 };
+  return dataset->n > LARGE / dataset->d;
+}
+
 static const char *const kernels[] = {"matern32", "exp", "rbf"};
 enum { N_KERNELS = sizeof kernels / sizeof kernels[0] };
 
@@ -126,16 +133,15 @@ enum { N_KERNELS = sizeof kernels / sizeof kernels[0] };
 static enum gpnn_status try_kernels(struct gpnn_label_choice *c, const struct plan *first,
                                     struct gpnn_error *err)
 {
-  enum { LARGE = 1 << 20, PART = 3 };
+  enum { PART = 3 };
   struct plan plan = *first;
-  bool is_large = c->dataset->n > LARGE / c->dataset->d;
   plan.fit.steps = first_steps(c);
   plan.fit.rate = first_rate;
   if (!c->options->kernel) return try_one(c, &plan, err);
   enum gpnn_status status = GPNN_OK;
   for (size_t k = 0; k < N_KERNELS && status == GPNN_OK; k++) {
     const struct gpnn_label_trial *best = gpnn_label_choice_best(c);
-    if (is_large && best != NULL)
+    if (is_large(c->dataset) && best != NULL)
       plan = go_on(c, best, (first_steps(c) + PART - 1) / PART, later_rate);
     plan.fit.kernel = gpnn_kernel_by_name(kernels[k]);
     plan.fit.smoothness = 0;
@@ -185,14 +191,25 @@ static enum gpnn_status try_longer(struct gpnn_label_choice *c,
   return status;
 }
 
-/* True if a rotation may be tried, and there are rows enough to learn one. */
+/* True if there are rows enough to learn the numbers of a rotation. */
+static bool has_rows_to_rotate(const struct gpnn_dataset *dataset)
+{
+  enum { EACH = 2, MORE = 100, MOST_MORE = 2000 };
+  size_t numbers = dataset->d * dataset->d;
+  size_t more = MORE * numbers < MOST_MORE ? MORE * numbers : MOST_MORE;
+  return dataset->n >= EACH * numbers + more;
+}
+
+/* True if a rotation may be tried.  Many columns of a large table, often mostly zero, become hard
+ * to search once they are rotated. */
 static bool can_rotate(const struct gpnn_label_choice *c, const struct gpnn_label_trial *trial)
 {
+  enum { FEW_COLUMNS = 32, MANY_COLUMNS = 64 };
   const struct gpnn_dataset *dataset = c->dataset;
-  size_t d = dataset->d, rows = gpnn_label_choice_rows_left(c, dataset->n);
+  size_t d = dataset->d;
   return c->options->rotation && c->options->fit.rotation == NULL && trial->candidate.ard &&
-         d > 1 && d <= GPNN_CHOOSE_ROTATION && dataset->n_groups == d &&
-         rows / GPNN_CHOOSE_LABELS_ROTATION_ROWS >= d * d;
+         d > 1 && d <= (is_large(dataset) ? FEW_COLUMNS : MANY_COLUMNS) && dataset->n_groups == d &&
+         has_rows_to_rotate(dataset);
 }
 
 static enum gpnn_status try_rotation(struct gpnn_label_choice *c,
@@ -230,8 +247,9 @@ static enum gpnn_status try_all(struct gpnn_label_choice *c, const struct plan *
                                 *second = best_of_others(c, best);
   status = try_longer(c, &best, err);
   if (status == GPNN_OK) status = try_rotation(c, best, err);
-  if (status == GPNN_OK && second != NULL) status = try_longer(c, &second, err);
-  return status == GPNN_OK && second != NULL ? try_rotation(c, second, err) : status;
+  if (second == NULL || is_large(c->dataset)) return status;
+  if (status == GPNN_OK) status = try_longer(c, &second, err);
+  return status == GPNN_OK ? try_rotation(c, second, err) : status;
 }
 
 /* ---- all rows ------------------------------------------------------------------------------- */

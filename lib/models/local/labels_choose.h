@@ -42,13 +42,8 @@ extern "C" {
     .seed = 1, .threads = 1                                                                  \
   }
 
-/* A rotation is not tried with fewer rows for each of its numbers, nor ARD with more inputs;
- * candidates are scored on at most so many rows. */
-enum {
-  GPNN_CHOOSE_LABELS_ROTATION_ROWS = 5,
-  GPNN_CHOOSE_LABELS_ARD = 256,
-  GPNN_CHOOSE_LABELS_ROWS = 4000
-};
+/* ARD is not tried with more inputs, and candidates are scored on at most so many rows. */
+enum { GPNN_CHOOSE_LABELS_ARD = 256, GPNN_CHOOSE_LABELS_ROWS = 4000 };
 
 /* The most candidates that gpnn_labels_choose() passes to its listener. */
 size_t gpnn_labels_choose_most(const struct gpnn_dataset *view,

@@ -14,13 +14,18 @@ struct mixture {
   size_t count;
 };
 
+/* The number of neighbours of member 'k' under a choice of it. */
+static size_t count_of(const struct mixture *mixture, size_t k)
+{
+  return mixture->count == GPNN_LABEL_COUNTS ? mixture->trial[k]->best : mixture->count;
+}
+
 /* The probability that member 'k' gives to the class of row 'i'. */
 static double probability(const struct gpnn_label_choice *c, const struct mixture *mixture,
                           size_t k, size_t i)
 {
   const struct gpnn_label_trial *trial = mixture->trial[k];
-  size_t count = mixture->count == GPNN_LABEL_COUNTS ? trial->best : mixture->count;
-  return exp(-trial->loss[count * c->n + i]);
+  return exp(-trial->loss[count_of(mixture, k) * c->n + i]);
 }
 
 /* The weights under which every 'step'-th row from 'first' on is the most probable, by expectation
@@ -114,33 +119,43 @@ enum gpnn_status gpnn_label_choice_stack(struct gpnn_label_choice *c, struct gpn
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_label_choice_neighbours(struct gpnn_label_choice *c,
-                                              struct gpnn_candidate *fewest, struct gpnn_error *err)
+/* The first choice of numbers whose score is about that of the best: the same number for all, or
+ * each with its own. */
+static size_t choose_count(const struct gpnn_label_choice *c, struct mixture *mixture, double *loss,
+                           double *nll)
 {
   const double most = 0.003; /* of the score to give up for speed, however uncertain */
-  struct gpnn_label_stack *stack = &c->stack;
-  struct mixture mixture = {.n = stack->n};
-  double *loss = gpnn_alloc(c->n, GPNN_LABEL_COUNTS, sizeof *loss), nll[GPNN_LABEL_COUNTS];
-  size_t best = 0, i = 0;
-  if (loss == NULL) return gpnn_fail_memory(err, "for a stack");
-  for (size_t k = 0; k < stack->n; k++) mixture.trial[k] = stack->trial[k];
-  for (mixture.count = 0; mixture.count < c->n_counts; mixture.count++) {
-    nll[mixture.count] = score(c, &mixture, loss + mixture.count * c->n);
-    if (nll[mixture.count] < nll[best]) best = mixture.count;
+  size_t best = 0, i = 0, n_counts = c->n_counts + (mixture->n > 1 ? 1 : 0);
+  for (size_t k = 0; k < n_counts; k++) {
+    mixture->count = k < c->n_counts ? k : GPNN_LABEL_COUNTS;
+    nll[k] = score(c, mixture, loss + k * c->n);
+    if (nll[k] < nll[best]) best = k;
   }
   for (; i < best; i++) {
     double standard_error, worse = gpnn_choice_mean_difference(c->n, loss + i * c->n,
                                                                loss + best * c->n, &standard_error);
     if (worse <= fmin(standard_error, most * nll[best])) break;
   }
-  mixture.count = i;
+  mixture->count = i < c->n_counts ? i : GPNN_LABEL_COUNTS;
+  return i;
+}
+
+enum gpnn_status gpnn_label_choice_neighbours(struct gpnn_label_choice *c,
+                                              struct gpnn_candidate *fewest, struct gpnn_error *err)
+{
+  struct gpnn_label_stack *stack = &c->stack;
+  struct mixture mixture = {.n = stack->n};
+  double *loss = gpnn_alloc(c->n, GPNN_LABEL_COUNTS + 1, sizeof *loss), nll[GPNN_LABEL_COUNTS + 1];
+  if (loss == NULL) return gpnn_fail_memory(err, "for a stack");
+  for (size_t k = 0; k < stack->n; k++) mixture.trial[k] = stack->trial[k];
+  stack->nll = nll[choose_count(c, &mixture, loss, nll)];
   find_weights(c, &mixture, 0, 1, stack->weight);
-  stack->nll = nll[i];
-  for (size_t k = 0; k < stack->n; k++) stack->trial[k]->params.neighbours = c->counts[i];
+  for (size_t k = 0; k < stack->n; k++)
+    stack->trial[k]->params.neighbours = c->counts[count_of(&mixture, k)];
   *fewest = stack->trial[0]->candidate;
-  fewest->neighbours = c->counts[i];
-  fewest->nll = stack->trial[0]->nll[i];
-  fewest->error = stack->trial[0]->error[i];
+  fewest->neighbours = stack->trial[0]->params.neighbours;
+  fewest->nll = stack->trial[0]->nll[count_of(&mixture, 0)];
+  fewest->error = stack->trial[0]->error[count_of(&mixture, 0)];
   free(loss);
   return GPNN_OK;
 }

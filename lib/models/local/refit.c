@@ -14,7 +14,8 @@
 static bool relearns_rotation(const struct gpnn_estimation *estimation)
 {
   return estimation->learnt_rotation && (estimation->objective == GPNN_OBJECTIVE_LOO ||
-                                         estimation->objective == GPNN_OBJECTIVE_MLL_K);
+                                         estimation->objective == GPNN_OBJECTIVE_MLL_K ||
+                                         estimation->objective == GPNN_OBJECTIVE_LABELS);
 }
 
 /* Many rows determine parameters so well that a search which stops sooner comes close enough. */
