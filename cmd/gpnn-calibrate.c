@@ -26,8 +26,8 @@ static const struct cli_option options[] = {
 static const struct cli_tool tool = {
     .name = "gpnn-calibrate",
     .synopsis = "[OPTION...] INDEX < PARAMS",
-    .purpose = "Find the scale of errors, or the factor of variances, on rows that no prediction\n"
-               "used, and print the parameters with it.",
+    .purpose = "Find the scale of errors, the factor of variances, or the temperature of\n"
+               "classes, on rows that no prediction used, and print the parameters with it.",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_SEEDED | CLI_THREADS | CLI_REPORT,
     .min_operands = 1,
     .max_operands = 1,

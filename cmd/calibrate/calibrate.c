@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/calibrate/across.h"
+#include "cmd/calibrate/temperature.h"
 #include "cmd/common/json.h"
 #include "cmd/common/open.h"
 #include "cmd/common/report.h"
@@ -264,6 +265,7 @@ static enum gpnn_status report_scale(const struct cli *cli, const struct calibra
 static const char *describe_alpha(const struct gpnn_calibrate_report *calibration)
 {
   if (calibration->by_scale) return "scale";
+  if (calibration->by_temperature) return "temperature";
   return calibration->by_factor ? "factor" : "noise alone, instead of a factor";
 }
 
@@ -298,8 +300,8 @@ static enum gpnn_status report_bound(const struct cli *cli, const struct calibra
       "not calibrated: %s %.6g%s, standard error not known, from %zu %s rows; the fit used %zu of "
       "%zu",
       describe_alpha(calibration), calibration->alpha,
-      applied ? ", or more" : ", which was not applied", calibration->n_rows,
-      kind_of_rows(a, choice->on), choice->n_fitted, choice->n_rows);
+      applied ? calibration->by_temperature ? ", or less" : ", or more" : ", which was not applied",
+      calibration->n_rows, kind_of_rows(a, choice->on), choice->n_fitted, choice->n_rows);
 }
 
 /* What was found, as an object of the report, if there is one. */
@@ -310,19 +312,21 @@ static void report_json(const struct cli *cli, const struct calibrate_arguments 
 {
   struct json *report = cli->report;
   const struct gpnn_scale_law *law = &calibration->law;
-  bool noise = !calibration->by_scale && !calibration->by_factor;
+  bool noise = !calibration->by_scale && !calibration->by_temperature && !calibration->by_factor;
+  const char *adjusted = noise ? "noise" : describe_alpha(calibration);
   if (report == NULL) return;
   json_open(report, NULL, '{');
   json_text(report, "target", target);
   json_text(report, "on", kind_of_rows(a, choice->on));
   json_count(report, "rows", calibration->n_rows);
-  json_text(report, "adjusted", calibration->by_scale ? "scale" : noise ? "noise" : "factor");
-  json_number(report, calibration->by_scale ? "scale" : "factor", calibration->alpha);
+  json_text(report, "adjusted", adjusted);
+  json_number(report, noise ? "factor" : adjusted, calibration->alpha);
   json_number(report, "standard-error", choice->circular ? NAN : calibration->standard_error);
   json_flag(report, "applied", applied);
   if (calibration->by_scale) json_number(report, "degrees", law->degrees);
   if (calibration->by_scale)
     json_number(report, "misfit-power", law->scale.term[GPNN_SCALE_MISFIT].coefficient);
+  if (calibration->by_temperature) temperature_to_json(report, calibration);
   json_close(report, '}');
 }
 
@@ -346,6 +350,8 @@ static enum gpnn_status apply(const struct cli *cli, const struct calibrate_argu
     status = gpnn_conformal_record(params, calibration->n_rows, calibration->z, a->conformal.n,
                                    a->conformal.p, err);
   if (status != GPNN_OK) return status;
+  if (calibration->by_temperature)
+    return temperature_report(cli, kind_of_rows(a, choice->on), calibration, params, err);
   return calibration->by_scale ? report_scale(cli, a, choice, calibration, params, err)
                                : report(cli, a, choice, calibration, params, err);
 }
@@ -362,11 +368,13 @@ static enum gpnn_status find(const struct cli *cli, const struct calibrate_argum
   const struct gpnn_channel *channel = &opened->channels[target];
   struct gpnn_reader_rows rows = {0};
   struct gpnn_model *model = NULL;
+  enum gpnn_status status = temperature_check(cli, opened, target, err);
+  if (status != GPNN_OK) return status;
   if (a->by == GPNN_CALIBRATE_NOISE && channel->parameters->likelihood != GPNN_LIKELIHOOD_GAUSSIAN)
     return gpnn_fail(err, GPNN_EDATA,
                      "--adjust noise is for Gaussian parameters: these have a scale instead; fit "
                      "with --likelihood gaussian");
-  enum gpnn_status status = open_model(cli, opened, target, 1, &options, &model, err);
+  status = open_model(cli, opened, target, 1, &options, &model, err);
   if (status == GPNN_OK) status = choose_rows(cli, a, opened, target, choice, err);
   if (status == GPNN_OK) status = cross_fit(cli, a, opened, target, choice, across, err);
   if (status == GPNN_OK) status = read_table(cli, a, channel, &rows, err);

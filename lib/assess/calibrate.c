@@ -108,7 +108,7 @@ static bool is_scaled(const struct gpnn_model *model)
   return parameters_of(model)->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
 }
 
-/* Scores these rows with the parameters unchanged, or estimates their scale. */
+/* Scores these rows with the parameters unchanged, or estimates their scale or temperature. */
 static enum gpnn_status score(const struct gpnn_model *model,
                               const struct gpnn_calibrate_options *options,
                               const struct gpnn_heldout *rows, struct gpnn_calibrate_report *result,
@@ -121,7 +121,10 @@ static enum gpnn_status score(const struct gpnn_model *model,
   if (result->z == NULL || result->nearest == NULL) return gpnn_fail_memory(err, "for calibration");
   result->n_rows = n;
   if (is_scaled(model)) {
-    enum gpnn_status found = gpnn_calibrate_scale(model, options, rows, result, err);
+    bool is_class = parameters_of(model)->likelihood == GPNN_LIKELIHOOD_CATEGORICAL;
+    enum gpnn_status found = is_class
+                                 ? gpnn_calibrate_temperature(model, options, rows, result, err)
+                                 : gpnn_calibrate_scale(model, options, rows, result, err);
     return found == GPNN_OK ? check_distances(result, err) : found;
   }
   enum gpnn_status status =
@@ -314,7 +317,8 @@ bool gpnn_calibrate_is_circular(const struct gpnn_parameters *params, size_t n)
   size_t metric = params->covariance.n_rotation > 0 ? params->covariance.n_rotation
                                                     : params->covariance.n_lengthscales;
   size_t numbers = metric + params->mean.n_coefficients + 2;
-  return params->provenance.fit_rows > n / FRACTION && n / ROWS_PER_NUMBER < numbers;
+  bool is_class = params->likelihood == GPNN_LIKELIHOOD_CATEGORICAL;
+  return params->provenance.fit_rows > n / FRACTION && (is_class || n / ROWS_PER_NUMBER < numbers);
 }
 
 /* The number of rows to begin with. */
@@ -409,8 +413,9 @@ enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
     status = choose_rows(model, options, n, &heldout, err);
     if (status == GPNN_OK) status = score(model, options, &heldout, &result, err);
   } while (status == GPNN_OK && !were_enough(&result, options->wanted, available, &n));
-  if (status == GPNN_OK && !result.by_scale) status = solve(model, options, &heldout, &result, err);
-  if (status == GPNN_OK && !result.by_scale)
+  if (status == GPNN_OK && !is_scaled(model))
+    status = solve(model, options, &heldout, &result, err);
+  if (status == GPNN_OK && !is_scaled(model))
     status = check_range(parameters_of(model), &result, err);
   if (status == GPNN_OK)
     *calibration = result;
@@ -437,7 +442,8 @@ void gpnn_calibrate_apply(const struct gpnn_calibrate_report *calibration,
                                      : calibration->alpha;
     params->calibration.has_factor = true;
   }
-  if (!calibration->by_scale) {
+  if (calibration->by_temperature) params->calibration.temperature = calibration->alpha;
+  if (!calibration->by_scale && !calibration->by_temperature) {
     params->covariance.kernelscale = calibration->kernelscale;
     params->covariance.noise = calibration->noise;
   }
@@ -448,7 +454,9 @@ void gpnn_calibrate_apply(const struct gpnn_calibrate_report *calibration,
 bool gpnn_calibrate_apply_bound(const struct gpnn_calibrate_report *calibration,
                                 struct gpnn_parameters *params)
 {
-  if (calibration->alpha > 1 && !calibration->by_scale) {
+  bool tells = calibration->by_temperature ? calibration->alpha < 1
+                                           : calibration->alpha > 1 && !calibration->by_scale;
+  if (tells) {
     gpnn_calibrate_apply(calibration, params);
     return true;
   }

@@ -14,7 +14,8 @@
  *
  * If the parameters have a likelihood (struct gpnn_parameters) other than the Gaussian, kernel
  * scale and noise stay as they are: instead, the scale of the predictive distribution and its
- * degrees of freedom are estimated from the rows (likelihood/scale.h).
+ * degrees of freedom are estimated from the rows (likelihood/scale.h).  Of classes it is the
+ * temperature of their probabilities (equations 13.16 and 13.18 to 13.20).
  */
 #ifndef GPNN_ASSESS_CALIBRATE_H
 #define GPNN_ASSESS_CALIBRATE_H
@@ -74,9 +75,14 @@ struct gpnn_calibrate_report {
   bool by_scale;  /* 'law' was estimated; then alpha is its factor S, whose standard error is
                      that of log S times S */
   struct gpnn_scale_law law;
+  bool by_temperature;           /* alpha is the temperature; likewise */
+  struct gpnn_calibrate_losses { /* mean log losses of the rows, and standard errors of each */
+    double before, before_error, after, after_error;
+  } losses;
   size_t n_rows;       /* c */
-  double *z, *nearest; /* owned; n_rows each: (y - mean) / sd after calibration, and the distance to
-                          the nearest neighbour in lengthscales */
+  double *z, *nearest; /* owned; n_rows each: (y - mean) / sd after calibration, or by the
+                          temperature the log loss, and the distance to the nearest neighbour in
+                          lengthscales */
   struct gpnn_counts counts;
 };
 
@@ -102,19 +108,21 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate(const struct gpnn_model *model,
  * the mean of their z^2 is too small by a fraction of about 2 p / N, and over all training rows by
  * 2 p / n.  That matters if it exceeds 2 % and more than a tenth of the rows were used for the fit;
  * if the parameters do not record how many were (fit_rows), it is assumed not to matter
- * (gpnn-methods(7), equations 8.6 to 8.8).
+ * (gpnn-methods(7), equations 8.6 to 8.8).  For classes the latter always matters: what a link
+ * learns from labels makes these rows look more certain than new ones, however many there are.
  */
 bool gpnn_calibrate_is_circular(const struct gpnn_parameters *params, size_t n);
 
 /* Sets the calibrated kernel scale and noise, multiplies any factor recorded earlier by the new
- * one, or sets the scale and the degrees of freedom; records the quantiles of distances if there
- * were at least 100 rows, and removes conformal widths.  Sorts 'nearest' of the report for this, so
- * that it no longer goes with 'z'. */
+ * one, or sets the scale and the degrees of freedom, or the temperature; records the quantiles of
+ * distances if there were at least 100 rows, and removes conformal widths.  Sorts 'nearest' of the
+ * report for this, so that it no longer goes with 'z'. */
 void gpnn_calibrate_apply(const struct gpnn_calibrate_report *calibration,
                           struct gpnn_parameters *params);
 
-/* The same for rows that were used for the fit, whose factor can only be too small: it is applied
- * only if it exceeds 1 and is not that of a scale, and then true is returned.  Otherwise kernel
+/* The same for rows that were used for the fit, whose factor can only be too small, and the
+ * temperature too high: it is applied only if it exceeds 1 and is not that of a scale, or if the
+ * temperature is below 1, and then true is returned.  Otherwise kernel
  * scale and noise stay as they are, but distances are recorded and conformal widths removed all the
  * same. */
 bool gpnn_calibrate_apply_bound(const struct gpnn_calibrate_report *calibration,

@@ -1,5 +1,6 @@
 /*
- * calibrate_private: the calibration of scales, apart from that of Gaussian variances.
+ * calibrate_private: the calibration of scales and of temperatures, apart from that of Gaussian
+ * variances.
  */
 #ifndef GPNN_ASSESS_CALIBRATE_PRIVATE_H
 #define GPNN_ASSESS_CALIBRATE_PRIVATE_H
@@ -17,5 +18,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate_scale(const struct gpnn_model *m
                                                       const struct gpnn_heldout *rows,
                                                       struct gpnn_calibrate_report *result,
                                                       struct gpnn_error *err);
+
+/* The same for classes: estimates the temperature, and sets the losses as well. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate_temperature(
+    const struct gpnn_model *model, const struct gpnn_calibrate_options *options,
+    const struct gpnn_heldout *rows, struct gpnn_calibrate_report *result, struct gpnn_error *err);
 
 #endif

@@ -287,19 +287,68 @@ static enum gpnn_status predict_fold(const struct gpnn_crossfit *crossfit, size_
   return status;
 }
 
+/* GPNN_EINVAL: one of the rows belongs to no fold. */
+static enum gpnn_status check_rows(const struct gpnn_crossfit *crossfit, size_t n,
+                                   const int64_t *rows, struct gpnn_error *err)
+{
+  for (size_t i = 0; i < n; i++)
+    if (gpnn_crossfit_fold(crossfit, rows[i]) == crossfit->n_folds)
+      return gpnn_fail(err, GPNN_EINVAL, "training row %zu belongs to no fold",
+                       (size_t)rows[i] + 1);
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_crossfit_predict(const struct gpnn_crossfit *crossfit, size_t n,
                                        const int64_t *rows, const struct gpnn_latent *latent,
                                        double *noise, struct gpnn_counts *counts,
                                        struct gpnn_error *err)
 {
-  enum gpnn_status status = GPNN_OK;
   double *wanted[ARRAYS];
   list_arrays(latent, wanted);
-  for (size_t i = 0; i < n; i++)
-    if (gpnn_crossfit_fold(crossfit, rows[i]) == crossfit->n_folds)
-      return gpnn_fail(err, GPNN_EINVAL, "training row %zu belongs to no fold",
-                       (size_t)rows[i] + 1);
+  enum gpnn_status status = check_rows(crossfit, n, rows, err);
   for (size_t f = 0; f < crossfit->n_folds && status == GPNN_OK; f++)
     status = predict_fold(crossfit, f, n, rows, wanted, noise, counts, err);
+  return status;
+}
+
+/* Classifies those of the rows that belong to fold 'f'; 'own' and 'own_nearest' have room for all
+ * of them. */
+static enum gpnn_status classify_fold(const struct gpnn_crossfit *crossfit, size_t channel,
+                                      size_t f, size_t n, const int64_t *rows, double *own,
+                                      double *own_nearest, double *p, double *nearest,
+                                      struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  double *const none[ARRAYS] = {NULL};
+  const struct gpnn_model *model = crossfit->folds[f].model;
+  size_t width = gpnn_dataset_n_classes(gpnn_model_channel(model, channel)->dataset);
+  struct part part = {0};
+  enum gpnn_status status = part_init(crossfit, f, n, rows, none, &part, err);
+  if (status == GPNN_OK)
+    status =
+        gpnn_model_classify(model, channel, &part.heldout.query, own, own_nearest, counts, err);
+  for (size_t i = 0; i < part.n && status == GPNN_OK; i++) {
+    memcpy(p + part.at[i] * width, own + i * width, width * sizeof *p);
+    if (nearest != NULL) nearest[part.at[i]] = own_nearest[i];
+  }
+  part_release(&part);
+  return status;
+}
+
+enum gpnn_status gpnn_crossfit_classify(const struct gpnn_crossfit *crossfit, size_t channel,
+                                        size_t n, const int64_t *rows, double *p, double *nearest,
+                                        struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  const struct gpnn_model *any = crossfit->folds[0].model;
+  size_t width = gpnn_dataset_n_classes(gpnn_model_channel(any, channel)->dataset);
+  double *own = gpnn_alloc(n, width, sizeof *own);
+  double *own_nearest = gpnn_alloc(n, 1, sizeof *own_nearest);
+  enum gpnn_status status = own != NULL && own_nearest != NULL
+                                ? check_rows(crossfit, n, rows, err)
+                                : gpnn_fail_memory(err, "for predictions");
+  for (size_t f = 0; f < crossfit->n_folds && status == GPNN_OK; f++)
+    status =
+        classify_fold(crossfit, channel, f, n, rows, own, own_nearest, p, nearest, counts, err);
+  free(own);
+  free(own_nearest);
   return status;
 }

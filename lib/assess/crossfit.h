@@ -14,7 +14,8 @@
  * groups only.
  *
  *   gpnn_crossfit_new()      divides the rows and estimates: the cost is that of five fits
- *   gpnn_crossfit_predict()  predicts some of the rows, any number of times
+ *   gpnn_crossfit_predict()  predicts some of the rows, any number of times;
+ *                            gpnn_crossfit_classify() their classes
  *   gpnn_crossfit_free()
  *
  * Threads: a crossfit never changes and may be shared.  Results depend neither on the number of
@@ -77,6 +78,15 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_crossfit_predict(const struct gpnn_crossfi
                                                        const struct gpnn_latent *latent,
                                                        double *noise, struct gpnn_counts *counts,
                                                        struct gpnn_error *err);
+
+/* The same for the classes of channel 'channel': writes what gpnn_model_classify() does, and adds
+ * to
+ * '*counts', that of the channel. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_crossfit_classify(const struct gpnn_crossfit *crossfit,
+                                                        size_t channel, size_t n,
+                                                        const int64_t *rows, double *p,
+                                                        double *nearest, struct gpnn_counts *counts,
+                                                        struct gpnn_error *err);
 
 /* NULL is allowed. */
 void gpnn_crossfit_free(struct gpnn_crossfit *crossfit);

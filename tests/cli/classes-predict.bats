@@ -2,38 +2,11 @@
 # gpnn-predict of targets that hold classes.
 
 load helper
-
-# class_table ROWS [FIRST]: inputs x and y and a class by the distance from the origin, whose last one
-# has a comma in its name; the class is a text.
-class_table() {
-  awk -v n="$1" -v first="${2:-0}" 'BEGIN {
-    print "x,y,where"
-    for (i = first + 1; i <= first + n; i++) {
-      x = 2 * sin(12.9898 * i); y = 2 * cos(78.233 * i * i)
-      r = x * x + y * y + 0.4 * sin(3.7 * i)
-      printf "%.4f,%.4f,%s\n", x, y, r < 1.5 ? "in" : r < 4 ? "mid" : "\"out, side\""
-    }
-  }'
-}
-
-# class_parameters BIAS...: parameters of as many classes.
-class_parameters() {
-  printf '%s\t%s\n' kernel matern32 lengthscale 1.1 kernelscale 1 noise 0.1 likelihood categorical \
-    link-slope 4 link-evidence 0.3 link-floor 0.02 link-spread 0.3 neighbours "${NEIGHBOURS:-32}"
-  printf 'link-bias'
-  printf '\t%s' "$@"
-  echo
-}
-
-prepare() {
-  class_table 500 >train.csv
-  class_table 60 500 >test.csv
-  gpnn-index -q -y where -o c.gpi train.csv
-  class_parameters -0.3 -0.2 -0.5 >c.par
-}
+# shellcheck source=tests/cli/classes.bash
+source "$GPNN_ROOT/tests/cli/classes.bash"
 
 @test "rows get a label and the probability of each class" {
-  prepare
+  prepare_classes
   gpnn-predict c.gpi -p c.par --keep x test.csv >p.csv
   assert_equal "$(head -n 1 p.csv)" 'x,where,label,p_in,p_mid,"p_out, side"'
   gpnn-predict c.gpi -p c.par <(sed 's/, side/ side/; s/"//g' test.csv) -q >plain.csv
@@ -47,7 +20,7 @@ prepare() {
 }
 
 @test "the label is the most probable class, and the truth stands as the table has it" {
-  prepare
+  prepare_classes
   gpnn-predict c.gpi -p c.par --top 3 -o top.csv test.csv
   assert_equal "$(head -n 1 top.csv)" where,label,probability,label2,probability2,label3,probability3,logp
   gpnn-predict c.gpi -p c.par --top 9 test.csv | cmp - top.csv
@@ -71,7 +44,7 @@ c",in,P,NA'
 }
 
 @test "costs move labels, not probabilities" {
-  prepare
+  prepare_classes
   gpnn-predict c.gpi -p c.par test.csv >plain.csv
   gpnn-predict c.gpi -p c.par --cost 'out, side=1e6,in=1e-3' test.csv >moved.csv
   [ "$(grep -c '^[^p]*,"out, side",0' moved.csv)" -eq 60 ]
@@ -87,7 +60,7 @@ c",in,P,NA'
 }
 
 @test "neither threads, batches nor other rows change a byte" {
-  prepare
+  prepare_classes
   gpnn-predict c.gpi -p c.par -j 1 test.csv >one.csv
   gpnn-predict c.gpi -p c.par -j 3 --batch 7 test.csv | cmp - one.csv
   gpnn-predict c.gpi -p c.par --unbuffered test.csv | cmp - one.csv
@@ -99,7 +72,7 @@ c",in,P,NA'
 }
 
 @test "a row that cannot be predicted has NA for all of it" {
-  prepare
+  prepare_classes
   printf 'x,y,where\n0,z,in\n0,0,in\n,0,mid\n' >bad.csv
   gpnn-predict -q c.gpi -p c.par --skip-bad bad.csv >p.csv
   assert_equal "$(sed -n '2p;4p' p.csv)" "in,NA,NA,NA,NA
@@ -132,7 +105,7 @@ mid,NA,NA,NA,NA"
 }
 
 @test "what classes have none of is refused by name" {
-  prepare
+  prepare_classes
   local option
   for option in --interval=0.9 --latent --debias --mean-only --units=standard --samples=2; do
     assert_fails 2 "${option%=*} is about numbers, and target 'where' holds classes" \
@@ -163,7 +136,7 @@ mid,NA,NA,NA,NA"
 }
 
 @test "few rows, one at a time, and readers that leave" {
-  prepare
+  prepare_classes
   NEIGHBOURS=400 class_parameters 0 0 >few.par
   printf 'x,y,where\n0,0,a\n1,1,b\n2,2,a\n' >few.csv
   gpnn-index -q --calibration-rows 0 -y where -o few.gpi few.csv

@@ -84,7 +84,7 @@ struct class_near {
 static inline size_t class_rows_near(const struct class_rows *r, const double *x, int64_t self,
                                      size_t m, size_t *near)
 {
-  struct class_near all[CLASS_ROWS];
+  struct class_near all[CLASS_ROWS] = {{0, 0}};
   size_t n = 0;
   for (size_t i = 0; i < CLASS_ROWS; i++) {
     double r2 = 0;

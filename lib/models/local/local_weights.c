@@ -95,15 +95,16 @@ enum gpnn_status gpnn_local_find_shares(struct gpnn_local_channel *channel, stru
 
 /* Runs a task, of which 'wanted' says what is wanted, for one channel. */
 static enum gpnn_status run(const struct gpnn_local *local, size_t channel,
-                            struct gpnn_local_task *wanted, struct gpnn_error *err)
+                            const struct gpnn_local_task *wanted, struct gpnn_error *err)
 {
   struct gpnn_local_channel only = *gpnn_local_channel_of(local, channel);
+  struct gpnn_local_task task = *wanted;
   only.number = 0;
-  wanted->options = local->options;
-  wanted->members = &only;
-  wanted->n_members = wanted->n_families = wanted->n_numbers = 1;
-  wanted->numbers = &only.neighbours;
-  return gpnn_local_run(wanted, err);
+  task.options = local->options;
+  task.members = &only;
+  task.n_members = task.n_families = task.n_numbers = 1;
+  task.numbers = &only.neighbours;
+  return gpnn_local_run(&task, err);
 }
 
 enum gpnn_status gpnn_local_weights(const void *state, size_t channel,
@@ -112,7 +113,7 @@ enum gpnn_status gpnn_local_weights(const void *state, size_t channel,
                                     struct gpnn_error *err)
 {
   const struct gpnn_latent latent = {.nearest = weights->nearest};
-  struct gpnn_local_task task = {
+  const struct gpnn_local_task task = {
       .query = query, .latent = &latent, .counts = counts, .weights = weights};
   return run(state, channel, &task, err);
 }
@@ -122,6 +123,6 @@ enum gpnn_status gpnn_local_classify(const void *state, size_t channel,
                                      struct gpnn_counts *counts, struct gpnn_error *err)
 {
   const struct gpnn_latent latent = {.nearest = nearest};
-  struct gpnn_local_task task = {.query = query, .latent = &latent, .counts = counts, .p = p};
+  const struct gpnn_local_task task = {.query = query, .latent = &latent, .counts = counts, .p = p};
   return run(state, channel, &task, err);
 }
