@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cmd/common/progress.h"
 #include "cmd/gpnn/words.h"
+#include "models/labels.h"
 
 enum { LABEL = 11, WIDTH = 100 };
 
@@ -82,6 +84,36 @@ static void put_rows(struct page *page, const struct places *places, const struc
   close_line(page, "rows");
 }
 
+/* Writes the most frequent of the classes whose 'shares' are given. */
+static void put_frequent(FILE *out, const struct gpnn_dataset *view, const double *shares)
+{
+  enum { MOST = 8 };
+  size_t n = gpnn_dataset_n_classes(view), length, rank[MOST], shown = n < MOST ? n : MOST;
+  gpnn_labels_rank(n, shares, NULL, shown, rank);
+  for (size_t k = 0; k < shown; k++) {
+    put_name(out, k, gpnn_dataset_class(view, rank[k], &length));
+    fprintf(out, " %.3g %%", 100 * shares[rank[k]]);
+  }
+  if (n > shown) fprintf(out, " and %zu more", n - shown);
+}
+
+/* ", 3 classes: mid 38.8 %, in 31.6 %, out 29.6 %", the most frequent first. */
+static void put_classes(struct page *page, const struct gpnn_dataset *view)
+{
+  size_t n = gpnn_dataset_n_classes(view);
+  size_t *counts = gpnn_alloc(n, 1, sizeof *counts);
+  double *shares = gpnn_alloc(n, 1, sizeof *shares);
+  page->failed = page->failed || counts == NULL || shares == NULL;
+  fprintf(page->out, ", %zu classes: ", n);
+  if (counts != NULL && shares != NULL) {
+    gpnn_dataset_count_classes(view, counts);
+    for (size_t c = 0; c < n; c++) shares[c] = (double)counts[c] / (double)view->n;
+    put_frequent(page->out, view, shares);
+  }
+  free(counts);
+  free(shares);
+}
+
 static void put_targets(struct page *page, const struct findings *f)
 {
   for (size_t t = 0; t < f->opened.n; t++) {
@@ -89,8 +121,12 @@ static void put_targets(struct page *page, const struct findings *f)
     const char *name = view->schema.target.name;
     char shown[GPNN_MASK_BYTES], mean[WORDS_NUMBER_BYTES], sd[WORDS_NUMBER_BYTES];
     open_line(page);
-    fprintf(page->out, "%s, of mean %s and sd %s", gpnn_mask(shown, name, strlen(name)),
-            words_number(mean, view->scaling.y_mean), words_number(sd, view->scaling.y_sd));
+    fputs(gpnn_mask(shown, name, strlen(name)), page->out);
+    if (gpnn_dataset_n_classes(view) > 0)
+      put_classes(page, view);
+    else
+      fprintf(page->out, ", of mean %s and sd %s", words_number(mean, view->scaling.y_mean),
+              words_number(sd, view->scaling.y_sd));
     close_line(page, "target");
   }
 }
@@ -195,6 +231,30 @@ static void put_scores(FILE *out, const struct gpnn_metrics_result *scores, doub
             100 * scores->coverage[0]);
 }
 
+/* "error 6.4 %, log loss 0.177, calibration error 0.012" */
+static void put_class_scores(FILE *out, const struct gpnn_classification_result *scores)
+{
+  fprintf(out, "error %.3g %%, log loss %.3g", 100 * scores->error, scores->nll);
+  if (!isnan(scores->ece)) fprintf(out, ", calibration error %.2g", scores->ece);
+  if (scores->n_unseen > 0)
+    fprintf(out, "; %zu of classes never seen in training", scores->n_unseen);
+}
+
+/* What is expected, if that is known, and whether it is worth anything. */
+static void put_expected(FILE *out, const struct gpnn_expected *expected, const char *rows)
+{
+  static const double little = 0.05; /* of the target's variance explained, or of its log loss */
+  if (expected->of_classes)
+    put_class_scores(out, &expected->classes);
+  else
+    put_scores(out, &expected->scores, expected->unit);
+  fprintf(out, "; from %zu %s", expected->scores.n, rows);
+  if (expected->of_classes ? expected->classes.nll > (1 - little) * expected->nll_of_shares
+                           : expected->scores.r2 < little)
+    fprintf(out, "; hardly better than the %s: is it the column to predict (-y)?",
+            expected->of_classes ? "shares of the classes" : "target's mean");
+}
+
 static void put_outlook(struct page *page, const struct findings *f, size_t t)
 {
   static const char *const rows[] = {
@@ -202,19 +262,13 @@ static void put_outlook(struct page *page, const struct findings *f, size_t t)
       [GPNN_EXPECTED_LEFT_OUT] = "training rows, each predicted from the others",
       [GPNN_EXPECTED_CROSS_FITTED] =
           "training rows, each predicted from the others by parameters that have not seen it"};
-  static const double little = 0.05; /* of the target's variance explained */
   const struct outlook *outlook = &f->outlooks[t];
-  const struct gpnn_expected *expected = &outlook->expected;
   open_line(page);
   put_target_name(page->out, f, t);
-  if (outlook->is_known) {
-    put_scores(page->out, &expected->scores, expected->unit);
-    fprintf(page->out, "; from %zu %s", expected->scores.n, rows[expected->on]);
-    if (expected->scores.r2 < little)
-      fputs("; hardly better than the target's mean: is it the column to predict (-y)?", page->out);
-  } else {
+  if (outlook->is_known)
+    put_expected(page->out, &outlook->expected, rows[outlook->expected.on]);
+  else
     fprintf(page->out, "not known: %s", outlook->why_not);
-  }
   close_line(page, "expected");
 }
 
@@ -231,7 +285,10 @@ static void put_scored(struct page *page, const struct places *places, const str
     fprintf(page->out, ", %zu of them NA", f->scored.n_rows - target->n_predicted);
   if (target->n_scored > 0) {
     fputs(": ", page->out);
-    put_scores(page->out, &target->scores, f->opened.channels[t].dataset->scaling.y_sd);
+    if (target->of_classes)
+      put_class_scores(page->out, &target->classes);
+    else
+      put_scores(page->out, &target->scores, f->opened.channels[t].dataset->scaling.y_sd);
     if (target->n_scored < target->n_predicted)
       fprintf(page->out, "; from the %zu that have a target", target->n_scored);
   }

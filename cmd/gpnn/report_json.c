@@ -27,6 +27,26 @@ static void put_scores(struct json *json, const struct gpnn_metrics_result *scor
   json_number(json, "coverage95", scores->coverage[0]);
 }
 
+static void put_class_scores(struct json *json, const struct gpnn_classification_result *scores)
+{
+  json_number(json, "error", scores->error);
+  json_number(json, "nll", scores->nll);
+  json_number(json, "brier", scores->brier);
+  json_number(json, "ece", scores->ece);
+  json_number(json, "auc", scores->auc);
+  json_count(json, "unseen", scores->n_unseen);
+}
+
+static void put_classes(struct json *json, const struct gpnn_dataset *view)
+{
+  json_open(json, "class", '[');
+  for (size_t c = 0; c < gpnn_dataset_n_classes(view); c++) {
+    size_t length;
+    json_text(json, NULL, gpnn_dataset_class(view, c, &length));
+  }
+  json_close(json, ']');
+}
+
 static void put_model(struct json *json, const struct gpnn_parameters *parameters)
 {
   json_open(json, "model", '[');
@@ -55,7 +75,10 @@ static void put_outlook(struct json *json, const struct outlook *outlook)
   if (outlook->is_known) {
     json_count(json, "rows", outlook->expected.scores.n);
     json_text(json, "on", rows[outlook->expected.on]);
-    put_scores(json, &outlook->expected.scores, outlook->expected.unit);
+    if (outlook->expected.of_classes)
+      put_class_scores(json, &outlook->expected.classes);
+    else
+      put_scores(json, &outlook->expected.scores, outlook->expected.unit);
   }
   json_close(json, '}');
 }
@@ -67,7 +90,9 @@ static void put_scored(struct json *json, const struct findings *f, size_t t)
   json_count(json, "rows", f->scored.n_rows);
   if (target->has_mean) json_count(json, "missing", f->scored.n_rows - target->n_predicted);
   json_count(json, "scored", target->n_scored);
-  if (target->n_scored > 0)
+  if (target->n_scored > 0 && target->of_classes)
+    put_class_scores(json, &target->classes);
+  else if (target->n_scored > 0)
     put_scores(json, &target->scores, f->opened.channels[t].dataset->scaling.y_sd);
   json_close(json, '}');
 }
@@ -78,8 +103,12 @@ static void put_target(struct json *json, const struct places *places, const str
   const struct gpnn_channel *channel = &f->opened.channels[t];
   json_open(json, NULL, '{');
   json_text(json, "target", channel->dataset->schema.target.name);
-  json_number(json, "mean", channel->dataset->scaling.y_mean);
-  json_number(json, "sd", channel->dataset->scaling.y_sd);
+  if (gpnn_dataset_n_classes(channel->dataset) > 0) {
+    put_classes(json, channel->dataset);
+  } else {
+    json_number(json, "mean", channel->dataset->scaling.y_mean);
+    json_number(json, "sd", channel->dataset->scaling.y_sd);
+  }
   put_model(json, channel->parameters);
   put_outlook(json, &f->outlooks[t]);
   if (places->test != NULL) put_scored(json, f, t);

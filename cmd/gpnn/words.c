@@ -57,7 +57,7 @@ static void put_likelihood(FILE *out, const struct gpnn_parameters *p)
     fputs("Student's t errors with a scale for each row", out);
     break;
   case GPNN_LIKELIHOOD_CATEGORICAL:
-    fprintf(out, "%zu classes", p->link.n_bias);
+    fputs("probabilities of classes from the labels of neighbours", out);
     break;
   case GPNN_LIKELIHOOD_POISSON:
     fputs("Poisson counts", out);

@@ -345,8 +345,8 @@ static enum gpnn_status describe_index(struct facts *facts, const struct gpnn_in
 /* True of a line that may have several values, which are an array even where it has one. */
 static bool is_list(const char *name)
 {
-  static const char *const lists[] = {"rotation",   "lengthscale", "coefficients",
-                                      "covariance", "conformal",   "distances"};
+  static const char *const lists[] = {"rotation",  "lengthscale", "coefficients", "covariance",
+                                      "link-bias", "conformal",   "distances"};
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
     if (strcmp(name, lists[i]) == 0) return true;
   return false;

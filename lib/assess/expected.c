@@ -7,7 +7,9 @@
 #include "assess/calibrate.h"
 #include "assess/crossfit.h"
 #include "base/memory.h"
+#include "likelihood/categorical.h"
 #include "models/heldout.h"
+#include "models/labels.h"
 #include "models/predict.h"
 
 enum { MOST_HELD_OUT = 10000, FEW_HELD_OUT = 200, LEFT_OUT = 1000, FEWEST_TO_REFIT = 3 };
@@ -20,6 +22,10 @@ struct job {
   const struct gpnn_dataset *truths;
   struct gpnn_expected_options options;
   struct gpnn_metrics metrics;
+  size_t n_classes; /* 0: the target is a number */
+  struct gpnn_classification classes;
+  double nll_of_shares; /* the sum of it */
+  double *share;        /* owned; n_classes */
 };
 
 static const struct gpnn_channel *channel_of(const struct job *job)
@@ -128,10 +134,46 @@ static enum gpnn_status add(const struct gpnn_predictor *predictor, bool says_al
   return gpnn_metrics_add_given(metrics, truth, mean, sd, INFINITY, &given, err);
 }
 
+/* Adds the scores of rows whose classes have the probabilities 'p'. */
+static enum gpnn_status add_classes(struct job *job, const struct rows *rows, double *p,
+                                    struct gpnn_error *err)
+{
+  double temperature = channel_of(job)->parameters->calibration.temperature;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < rows->of.n && status == GPNN_OK; i++) {
+    double *own = p + i * job->n_classes;
+    size_t label;
+    gpnn_labels_temper(job->n_classes, temperature > 0 ? temperature : 1, own);
+    gpnn_labels_rank(job->n_classes, own, NULL, 1, &label);
+    const struct gpnn_classification_row row = {
+        .truth = (uint32_t)rows->truth[i], .label = (uint32_t)label, .p = own};
+    status = gpnn_classification_add(&job->classes, &row, err);
+    job->nll_of_shares -= log(job->share[row.truth]);
+  }
+  return status;
+}
+
+/* The same as score() for classes. */
+static enum gpnn_status score_classes(struct job *job, const struct gpnn_model *model,
+                                      size_t channel, const struct rows *rows,
+                                      struct gpnn_error *err)
+{
+  const struct gpnn_query query = {
+      .n = rows->of.n, .x = rows->of.x, .regressors = rows->of.regressors, .self = rows->of.self};
+  struct gpnn_counts counts = {0};
+  double *p = gpnn_alloc(query.n, job->n_classes, sizeof *p);
+  if (p == NULL) return gpnn_fail_memory(err, "for the rows to score");
+  enum gpnn_status status = gpnn_model_classify(model, channel, &query, p, NULL, &counts, err);
+  if (status == GPNN_OK) status = add_classes(job, rows, p, err);
+  free(p);
+  return status;
+}
+
 /* Predicts rows by channel number 'channel' of a model, and adds their scores. */
 static enum gpnn_status score(struct job *job, const struct gpnn_model *model, size_t channel,
                               const struct rows *rows, struct gpnn_error *err)
 {
+  if (job->n_classes > 0) return score_classes(job, model, channel, rows, err);
   const struct gpnn_predict_options options = {.units = GPNN_UNITS_ORIGINAL};
   size_t n = rows->of.n, n_channels = gpnn_model_n_channels(model);
   struct gpnn_predictor *predictor = NULL;
@@ -227,6 +269,36 @@ static enum gpnn_expected_on choose(const struct job *job)
   return dataset->n_calibration > 0 ? GPNN_EXPECTED_HELD_OUT : GPNN_EXPECTED_LEFT_OUT;
 }
 
+/* Begins anew, without rows. */
+static void forget(struct job *job)
+{
+  gpnn_metrics_release(&job->metrics);
+  gpnn_classification_release(&job->classes);
+  gpnn_metrics_levels(&job->metrics, 1, (const double[]){GPNN_EXPECTED_LEVEL});
+  gpnn_classification_init(&job->classes, job->n_classes, true);
+  job->nll_of_shares = 0;
+}
+
+static enum gpnn_status set_shares(struct job *job, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *truths = job->truths;
+  job->share = gpnn_alloc(job->n_classes, 1, sizeof *job->share);
+  if (job->share == NULL) return gpnn_fail_memory(err, "for the classes");
+  gpnn_categorical_shares(job->n_classes, truths->n, truths->y, job->share);
+  return GPNN_OK;
+}
+
+/* What the rows have come to. */
+static enum gpnn_status finish(struct job *job, struct gpnn_expected *found, struct gpnn_error *err)
+{
+  if (job->n_classes == 0) return gpnn_metrics_result(&job->metrics, &found->scores, err);
+  enum gpnn_status status = gpnn_classification_result(&job->classes, &found->classes, err);
+  found->of_classes = true;
+  found->scores.n = found->classes.n;
+  found->nll_of_shares = job->nll_of_shares / (double)found->classes.n;
+  return status;
+}
+
 static enum gpnn_status score_all(struct job *job, enum gpnn_expected_on *on,
                                   struct gpnn_error *err)
 {
@@ -238,8 +310,7 @@ static enum gpnn_status score_all(struct job *job, enum gpnn_expected_on *on,
     enum gpnn_status status = score_cross_fitted(job, err);
     if ((status != GPNN_EDATA && status != GPNN_ENUMERIC) || dataset->n_calibration == 0)
       return status;
-    gpnn_metrics_release(&job->metrics); /* a fold left too little to estimate from */
-    gpnn_metrics_levels(&job->metrics, 1, (const double[]){GPNN_EXPECTED_LEVEL});
+    forget(job); /* a fold left too little to estimate from */
     *on = GPNN_EXPECTED_HELD_OUT;
   }
   enum gpnn_status status = gpnn_model_new(&model, 1, channel_of(job), &options, err);
@@ -260,12 +331,16 @@ enum gpnn_status gpnn_expected_scores(size_t n, const struct gpnn_channel *chann
                     .channels = shared ? channels : channels + target,
                     .channel = shared ? target : 0,
                     .truths = truths,
-                    .options = *options};
+                    .options = *options,
+                    .n_classes = gpnn_dataset_n_classes(truths)};
   struct gpnn_expected found = {.unit = truths->scaling.y_sd};
-  gpnn_metrics_levels(&job.metrics, 1, (const double[]){GPNN_EXPECTED_LEVEL});
-  enum gpnn_status status = score_all(&job, &found.on, err);
-  if (status == GPNN_OK) status = gpnn_metrics_result(&job.metrics, &found.scores, err);
+  forget(&job);
+  enum gpnn_status status = job.n_classes > 0 ? set_shares(&job, err) : GPNN_OK;
+  if (status == GPNN_OK) status = score_all(&job, &found.on, err);
+  if (status == GPNN_OK) status = finish(&job, &found, err);
   gpnn_metrics_release(&job.metrics);
+  gpnn_classification_release(&job.classes);
+  free(job.share);
   if (status == GPNN_OK) *expected = found;
   return status;
 }

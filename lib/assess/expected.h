@@ -10,16 +10,19 @@
  * impossible, the rows held out have to do.
  *
  * The scale of errors is usually calibrated on the same rows, by a handful of numbers, so that NLL
- * and coverage are a little better than on new rows; RMSE and R^2 do not depend on it.
+ * and coverage are a little better than on new rows; RMSE and R^2 do not depend on it.  Of classes
+ * that is true of the temperature and the NLL, on which the error does not depend.
  */
 #ifndef GPNN_ASSESS_EXPECTED_H
 #define GPNN_ASSESS_EXPECTED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
 #include "models/model.h"
+#include "stats/classification.h"
 #include "stats/metrics.h"
 
 /* The level of the interval whose coverage is reported. */
@@ -36,7 +39,10 @@ struct gpnn_expected {
   double unit; /* the standard deviation of the training targets, minus offsets */
   /* In the units of the target, from which offsets are subtracted; there is one level, the first.
    * gpnn_metrics_in_units() converts them. */
-  struct gpnn_metrics_result scores;
+  struct gpnn_metrics_result scores; /* of numbers; of classes it has n alone */
+  bool of_classes;
+  struct gpnn_classification_result classes; /* of classes */
+  double nll_of_shares; /* of classes: the NLL if every row got their shares in the training rows */
 };
 
 struct gpnn_expected_options {

@@ -8,28 +8,32 @@
 #include "table/columns.h"
 #include "table/predictions.h"
 
-/* Reading, target by target: the column of means, SIZE_MAX: none; the columns to score, NULL: none;
- * and what they have come to. */
+/* Reading, target by target: the column of means or labels, SIZE_MAX: none; the columns to score,
+ * NULL: none; and what they have come to. */
 struct reading {
   struct gpnn_table *table;
   struct gpnn_predictions predictions;
   struct part {
     size_t mean;
-    const struct gpnn_predictions_target *columns;
+    bool of_classes;
+    struct gpnn_predictions_target *columns;
     struct gpnn_metrics metrics;
+    struct gpnn_classification classes;
   } * parts; /* owned */
 };
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
-/* The last column called "mean" or, of one of several targets, "mean_NAME". */
-static size_t find_mean(const struct gpnn_table *table, const char *name, bool is_one_of_several)
+/* The last column called 'what' or, of one of several targets, "mean_NAME", say. */
+static size_t find_column(const struct gpnn_table *table, const char *what, const char *name,
+                          bool is_one_of_several)
 {
-  size_t found = SIZE_MAX;
+  size_t found = SIZE_MAX, length = strlen(what);
   for (size_t j = 0; j < gpnn_table_columns(table); j++) {
     const char *column = gpnn_table_column(table, j);
-    if (strncmp(column, "mean", 4) != 0) continue;
-    if (is_one_of_several ? column[4] == '_' && strcmp(column + 5, name) == 0 : column[4] == '\0')
+    if (strncmp(column, what, length) != 0) continue;
+    if (is_one_of_several ? column[length] == '_' && strcmp(column + length + 1, name) == 0
+                          : column[length] == '\0')
       found = j;
   }
   return found;
@@ -42,13 +46,19 @@ static void find_parts(struct reading *r, size_t n_targets, const char *const *n
     gpnn_metrics_levels(&part->metrics, 1, (const double[]){GPNN_SCORED_LEVEL});
     part->mean = SIZE_MAX;
     if (!gpnn_table_has_header(r->table)) continue;
-    part->mean = find_mean(r->table, names[t], n_targets > 1);
+    part->mean = find_column(r->table, "mean", names[t], n_targets > 1);
+    part->of_classes = part->mean == SIZE_MAX;
+    if (part->of_classes) part->mean = find_column(r->table, "label", names[t], n_targets > 1);
     for (size_t i = 0; i < r->predictions.n_targets; i++) {
-      const struct gpnn_predictions_target *columns = &r->predictions.targets[i];
-      if (columns->classes == NULL && columns->mean == part->mean &&
+      struct gpnn_predictions_target *columns = &r->predictions.targets[i];
+      if ((columns->classes != NULL) == part->of_classes &&
+          (part->of_classes || columns->mean == part->mean) &&
           strcmp(gpnn_table_column(r->table, columns->truth), names[t]) == 0)
         part->columns = columns;
     }
+    if (part->of_classes && part->columns != NULL)
+      gpnn_classification_init(&part->classes,
+                               gpnn_predictions_n_probabilities(part->columns->classes), true);
   }
 }
 
@@ -72,11 +82,23 @@ static enum gpnn_status begin(struct reading *r, size_t n_targets, const char *c
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
+static enum gpnn_status score_class(struct reading *r, struct part *part,
+                                    const struct gpnn_record *record, struct gpnn_error *err)
+{
+  struct gpnn_predictions_class_row row;
+  enum gpnn_status status = gpnn_predictions_read_class(part->columns, r->table, record, &row, err);
+  if (status != GPNN_OK) return status == GPNN_END ? GPNN_OK : status;
+  const struct gpnn_classification_row added = {row.truth, row.label,           row.p,
+                                                row.top,   row.top_probability, row.logp};
+  return gpnn_classification_add(&part->classes, &added, err);
+}
+
 static enum gpnn_status score(struct reading *r, struct part *part,
                               const struct gpnn_record *record, struct gpnn_error *err)
 {
   struct gpnn_predictions_row row;
   if (part->columns == NULL) return GPNN_OK;
+  if (part->of_classes) return score_class(r, part, record, err);
   enum gpnn_status status = gpnn_predictions_read(part->columns, r->table, record, &row, err);
   if (status != GPNN_OK) return status == GPNN_END ? GPNN_OK : status;
   const struct gpnn_metrics_given given = {.logp = row.score[GPNN_PREDICTIONS_LOGP],
@@ -115,10 +137,13 @@ static enum gpnn_status finish(struct reading *r, struct gpnn_scored *scored,
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < scored->n_targets && status == GPNN_OK; t++) {
     struct gpnn_scored_target *target = &scored->targets[t];
-    target->has_mean = r->parts[t].mean != SIZE_MAX;
-    target->n_scored = r->parts[t].metrics.n;
-    if (target->n_scored > 0)
-      status = gpnn_metrics_result(&r->parts[t].metrics, &target->scores, err);
+    struct part *part = &r->parts[t];
+    target->has_mean = part->mean != SIZE_MAX;
+    target->of_classes = target->has_mean && part->of_classes;
+    target->n_scored = part->metrics.n + part->classes.n;
+    if (part->metrics.n > 0) status = gpnn_metrics_result(&part->metrics, &target->scores, err);
+    if (part->classes.n > 0)
+      status = gpnn_classification_result(&part->classes, &target->classes, err);
   }
   return status;
 }
@@ -134,8 +159,10 @@ enum gpnn_status gpnn_scored_read(struct gpnn_scored *scored, size_t n_targets,
   enum gpnn_status status = begin(&r, n_targets, names, path, options, err);
   if (status == GPNN_OK) status = read_rows(&r, scored, err);
   if (status == GPNN_OK) status = finish(&r, scored, err);
-  for (size_t t = 0; t < n_targets && r.parts != NULL; t++)
+  for (size_t t = 0; t < n_targets && r.parts != NULL; t++) {
     gpnn_metrics_release(&r.parts[t].metrics);
+    gpnn_classification_release(&r.parts[t].classes);
+  }
   free(r.parts);
   gpnn_predictions_release(&r.predictions);
   gpnn_table_close(r.table);

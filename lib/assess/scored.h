@@ -2,9 +2,9 @@
  * scored: what became of the rows of a table that gpnn-predict wrote: how many have a prediction,
  * and how good these were where the table has the truth.
  *
- * The columns are those of table/predictions.h.  The column before the mean is the truth only if it
- * has the target's name, as other columns may have been carried along.  In a table without a header
- * only rows are counted.
+ * The columns are those of table/predictions.h.  The column before mean or label is the truth only
+ * if it has the target's name, as other columns may have been carried along.  In a table without a
+ * header only rows are counted.
  *
  * Calling sequence: gpnn_scored_read(), gpnn_scored_release().
  * Threads: no shared state.
@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "stats/classification.h"
 #include "stats/metrics.h"
 #include "table/table.h"
 
@@ -24,10 +25,13 @@
 
 /* The predictions of one target. */
 struct gpnn_scored_target {
-  bool has_mean;      /* the table has a column of means of this target; if not, nothing follows */
-  size_t n_predicted; /* rows with a mean */
+  bool has_mean;      /* the table has a column of means of this target, or of labels; if not,
+                         nothing follows */
+  bool of_classes;    /* it is labels */
+  size_t n_predicted; /* rows with a mean or label */
   size_t n_scored;    /* rows with a truth, too */
-  struct gpnn_metrics_result scores; /* of these, if there are any; one level, the first */
+  struct gpnn_metrics_result scores;         /* of these, if there are any; one level, the first */
+  struct gpnn_classification_result classes; /* instead of them, of classes */
 };
 
 /* A zeroed object is empty and may be released. */
