@@ -50,6 +50,8 @@ static const struct cli_word likelihoods[] = {{"auto", FIT_LIKELIHOOD_AUTO},
                                               {"gaussian", GPNN_LIKELIHOOD_GAUSSIAN},
                                               {"student", GPNN_LIKELIHOOD_STUDENT},
                                               {"categorical", GPNN_LIKELIHOOD_CATEGORICAL},
+                                              {"poisson", GPNN_LIKELIHOOD_POISSON},
+                                              {"negbin", GPNN_LIKELIHOOD_NEGBIN},
                                               CLI_END_OF_WORDS};
 static const struct cli_word inferences[] = {
     {"link", GPNN_INFERENCE_LINK}, {"polya-gamma", GPNN_INFERENCE_POLYA_GAMMA}, CLI_END_OF_WORDS};
@@ -80,6 +82,7 @@ static const struct cli_option fixed[] = {
     CLI_REAL(0, "link-evidence", choose.fit.fixed_link.evidence, "V", "", LEAST, GREATEST),
     CLI_REAL(0, "link-floor", choose.fit.fixed_link.floor, "V", "", LEAST, GREATEST),
     CLI_REAL(0, "link-spread", choose.fit.fixed_link.spread, "V", "", LEAST, GREATEST),
+    CLI_REAL(0, "dispersion", dispersion, "V", "", 1e-6, 1e9),
     CLI_END_OF_SETTINGS,
 };
 
@@ -112,7 +115,7 @@ static const struct cli_option options[] = {
     CLI_REAL(0, "thin", choose.fit.thin, "EPS", "loo, mll-k: ignore neighbours within EPS (off)", 0,
              1e6),
     CLI_TEXT(0, "like", like, "TABLE", "choose for rows like those of TABLE"),
-    CLI_SETTINGS(0, "fix", "NAME=V", "hold lengthscale, kernelscale, noise or link-... at V",
+    CLI_SETTINGS(0, "fix", "NAME=V", "hold lengthscale, kernelscale, noise, dispersion ... at V",
                  fixed),
     CLI_COUNT(0, "folds", n_folds, "K", "conjugate: folds of the cross-validation (5)", 2, 1000),
     CLI_CHOICE(0, "score", score, "S", "conjugate: criterion", scores),

@@ -441,7 +441,9 @@ enum gpnn_status calibrate_run(const struct cli *cli, void *arguments, struct gp
   }
   if (cli->report != NULL) json_close(cli->report, ']');
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
-  if (status == GPNN_OK) status = gpnn_parameters_write(opened.parameters, opened.n, output, err);
+  if (status == GPNN_OK)
+    status = gpnn_parameters_write_with_state(opened.parameters, opened.n, opened.state, output,
+                                              err);
   status = cli_close_output(output, status, err);
   across_release(&across);
   open_release(&opened);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "container/state.h"
 #include "dataset/transformed.h"
 
 bool open_default_params(const struct cli *cli, const char **params_path)
@@ -95,7 +96,7 @@ static enum gpnn_status choose_targets(struct opened *opened, struct gpnn_error 
 static enum gpnn_status transform_targets(struct opened *opened, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_channels_transform(opened->dataset, opened->n, opened->parameters,
-                                                    &opened->transformed, err);
+                                                    opened->state, &opened->transformed, err);
   if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", name_of(opened->parameters_path));
   if (opened->transformed != NULL) opened->dataset = gpnn_transformed_dataset(opened->transformed);
   return GPNN_OK;
@@ -125,7 +126,8 @@ enum gpnn_status open_files(const struct cli *cli, const char *path, const char 
   if (status == GPNN_OK) status = gpnn_index_open(&opened->index, path, verify, err);
   if (status == GPNN_OK) opened->dataset = gpnn_index_dataset(opened->index);
   if (status == GPNN_OK)
-    status = gpnn_parameters_read(&opened->parameters, &opened->n, parameters_path, err);
+    status = gpnn_parameters_read_with_state(&opened->parameters, &opened->n, &opened->state,
+                                             parameters_path, err);
   if (status == GPNN_OK) status = choose_targets(opened, err);
   if (status == GPNN_OK) status = transform_targets(opened, err);
   return status == GPNN_OK ? find_channels(cli, opened, err) : status;
@@ -176,6 +178,7 @@ void open_release(struct opened *opened)
 {
   free(opened->channels);
   gpnn_transformed_free(opened->transformed);
+  gpnn_state_free(opened->state);
   gpnn_parameters_free(opened->parameters, opened->n);
   gpnn_index_close(opened->index);
   *opened = (struct opened){0};

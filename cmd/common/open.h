@@ -23,6 +23,7 @@ struct opened {
                                            parameters say */
   size_t n;                             /* targets that there are parameters of */
   struct gpnn_parameters *parameters;   /* n */
+  struct gpnn_state *state;             /* that came with them; NULL: none did */
   struct gpnn_transformed *transformed; /* NULL: no target is */
   struct gpnn_channel *channels;        /* n: the view of each target, and its parameters */
 };

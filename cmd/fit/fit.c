@@ -7,10 +7,12 @@
 #include "cmd/common/open.h"
 #include "cmd/common/skip.h"
 #include "cmd/fit/conjugate.h"
+#include "cmd/fit/counts.h"
 #include "cmd/fit/labels.h"
 #include "cmd/fit/polya_gamma.h"
 #include "cmd/fit/report.h"
 #include "cmd/fit/transforms.h"
+#include "container/state.h"
 #include "dataset/index.h"
 #include "dataset/reader.h"
 #include "dataset/sample.h"
@@ -139,10 +141,30 @@ static enum gpnn_status fit_together(const struct cli *cli, const struct fit_arg
   return status;
 }
 
-/* Fits target 't' alone. */
+/* Fits one of 'n' targets that are to be counts.  If it is not, but one of several, it gets the usual
+ * likelihood. */
+static enum gpnn_status fit_as_counts(const struct cli *cli, const struct fit_arguments *a,
+                                      const struct targets *targets, size_t n,
+                                      struct gpnn_state *state, struct gpnn_parameters *params,
+                                      struct gpnn_error *err)
+{
+  struct fit_arguments numbers = *a;
+  struct gpnn_error why;
+  bool is_counts;
+  enum gpnn_status status =
+      fit_counts(cli, a, targets->dataset, targets->first, state, params, &is_counts, &why);
+  if (status != GPNN_OK && (is_counts || n == 1)) return gpnn_fail(err, status, "%s", why.text);
+  if (status == GPNN_OK) return status;
+  cli_warn(cli, "%s; fitted with --likelihood local", why.text);
+  numbers.likelihood = GPNN_LIKELIHOOD_LOCAL;
+  return fit_targets(cli, &numbers, targets, params, err);
+}
+
+/* Fits target 't', one of 'n'. */
 static enum gpnn_status fit_one(const struct cli *cli, const struct fit_arguments *a,
-                                const struct gpnn_index *index, size_t t,
-                                struct gpnn_parameters *params, struct gpnn_error *err)
+                                const struct gpnn_index *index, size_t n, size_t t,
+                                struct gpnn_state *state, struct gpnn_parameters *params,
+                                struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   const struct targets targets = {dataset, t, 1};
@@ -150,15 +172,16 @@ static enum gpnn_status fit_one(const struct cli *cli, const struct fit_argument
     return fit_polya_gamma(cli, a, index, t, params, err);
   if (gpnn_dataset_n_classes(gpnn_dataset_target(dataset, t)) > 0)
     return fit_labels(cli, a, dataset, t, params, err);
-  return a->method == FIT_CONJUGATE ? fit_conjugate(cli, a, index, t, params, err)
-                                    : fit_targets(cli, a, &targets, params, err);
+  if (a->method == FIT_CONJUGATE) return fit_conjugate(cli, a, index, t, params, err);
+  if (fit_asks_for_counts(a)) return fit_as_counts(cli, a, &targets, n, state, params, err);
+  return fit_targets(cli, a, &targets, params, err);
 }
 
 /* Fits every target of the index: all at once, or one by one.  Targets of different rows gain
  * nothing from sharing lengthscales, as they share no neighbours; they do so only if asked to.
  * Where some target holds classes, which are fitted in their own way, none are shared. */
 static enum gpnn_status fit_all(const struct cli *cli, const struct fit_arguments *a,
-                                const struct gpnn_index *index, size_t n,
+                                const struct gpnn_index *index, size_t n, struct gpnn_state *state,
                                 struct gpnn_parameters *params, struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
@@ -169,7 +192,7 @@ static enum gpnn_status fit_all(const struct cli *cli, const struct fit_argument
     return fit_together(cli, a, dataset, n, params, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
     if (n > 1) about.target = gpnn_dataset_target(dataset, t)->schema.target.name;
-    status = fit_one(&about, a, index, t, &params[t], err);
+    status = fit_one(&about, a, index, n, t, state, &params[t], err);
   }
   return status;
 }
@@ -191,18 +214,23 @@ static enum gpnn_status fit_and_write(const struct cli *cli, const struct fit_ar
 {
   size_t n = gpnn_dataset_n_targets(gpnn_index_dataset(index));
   struct gpnn_output *output = NULL;
+  struct gpnn_state *state = NULL;
   struct gpnn_parameters *params = gpnn_alloc(n, 1, sizeof *params);
   if (params == NULL) return gpnn_fail_memory(err, "for parameters");
   enum gpnn_status status = check_targets(index, n, err);
   if (status == GPNN_OK) status = fit_labels_check(cli, a, gpnn_index_dataset(index), err);
+  if (status == GPNN_OK)
+    status = gpnn_state_new(&state, gpnn_index_dataset(index)->fingerprint, err);
   if (status == GPNN_OK) {
     fit_report_open(cli, gpnn_index_dataset(index));
-    status = fit_all(cli, a, index, n, params, err);
+    status = fit_all(cli, a, index, n, state, params, err);
     fit_report_close(cli);
   }
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
-  if (status == GPNN_OK) status = gpnn_parameters_write(params, n, output, err);
+  if (status == GPNN_OK)
+    status = gpnn_parameters_write_with_state(params, n, state->n > 0 ? state : NULL, output, err);
   status = cli_close_output(output, status, err);
+  gpnn_state_free(state);
   gpnn_parameters_free(params, n);
   return status;
 }

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "cmd/fit/counts.h"
 #include "cmd/fit/fit.h"
 
 static bool wrong(const struct cli *cli, const char *option, const char *allowed)
@@ -131,7 +132,7 @@ bool fit_resolve(const struct cli *cli, void *arguments)
   struct fit_arguments *a = arguments;
   return check_conjugate(cli, a) && check_inference(cli, a) && apply_preset(cli, a) &&
          resolve_model(cli, a) && resolve_estimation(cli, a) && resolve_transform(cli, a) &&
-         resolve_lengthscales(cli, a) &&
+         resolve_lengthscales(cli, a) && fit_counts_resolve(cli, a) &&
          cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
          cli_check_overwrite(cli, cli->output, a->like);
 }

@@ -48,10 +48,10 @@ struct prediction {
 
 #define PREDICTION_MISSING                   \
   {                                          \
-    NAN, NAN, {NAN, NAN, INFINITY, NULL, 0}, \
-    {                                        \
-      NAN, NAN, NAN                          \
-    }                                        \
+    NAN, NAN, {NAN, NAN, INFINITY, NULL, 0, NULL}, \
+    {                                              \
+      NAN, NAN, NAN                                \
+    }                                              \
   }
 
 /* Completes 'columns', whose first six members the caller has set, for channel 'channel' of the

@@ -83,7 +83,7 @@ bool source_has_noise(const struct source *s)
 {
   const struct gpnn_predict_options *options = &s->a->plan.options;
   if (options->latent || options->mean_only) return false;
-  return s->a->loo ? s->opened->dataset->noise != NULL : s->reader.map.has_noise;
+  return s->a->loo ? gpnn_index_dataset(s->opened->index)->noise != NULL : s->reader.map.has_noise;
 }
 
 bool source_has_regressors(const struct source *s)

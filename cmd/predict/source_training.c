@@ -70,6 +70,7 @@ static bool read_row(struct source *s, struct batch *batch, size_t i)
 {
   const struct gpnn_dataset *dataset = s->opened->dataset;
   size_t row = s->next, d = dataset->d, p = dataset->n_regressors;
+  const double *noise = gpnn_index_dataset(s->opened->index)->noise; /* of pseudo-targets it differs */
   double unit = dataset->scaling.y_sd * dataset->scaling.y_sd;
   double *truth = batch->truth + i * batch->shape.n_targets;
   bool has_any = read_targets(s, truth, row) > 0;
@@ -78,7 +79,7 @@ static bool read_row(struct source *s, struct batch *batch, size_t i)
     if (p > 0)
       memcpy(batch->regressors + i * p, dataset->regressors + row * p,
              p * sizeof *batch->regressors);
-    batch->noise[i] = dataset->noise == NULL ? 0 : dataset->noise[row] * unit;
+    batch->noise[i] = noise == NULL ? 0 : noise[row] * unit;
     read_selves(s, truth, batch->self + i * batch->shape.n_selves);
     batch->is_good[i] = true;
     read_offsets(s, batch, row, i);

@@ -47,7 +47,9 @@ enum gpnn_rng_purpose {
   GPNN_RNG_LIMITS = 36,       /* rows that the limits of inputs are estimated from */
   GPNN_RNG_DRAW = 37,         /* draws of rows that are predicted together */
   GPNN_RNG_MIXING = 38,       /* the scale that Student's t gives each such draw */
-  GPNN_RNG_AUGMENT = 39,      /* Polya-Gamma variables of an estimation */
+  GPNN_RNG_AUGMENT = 43,      /* Polya-Gamma variables of an estimation */
+  GPNN_RNG_COUNT = 39,        /* counts drawn, given their mean */
+  GPNN_RNG_COUNTS = 40,       /* rows that the dispersion of counts is estimated from */
   GPNN_RNG_TIES = 50,         /* the PIT of rows with the same truth */
   GPNN_RNG_LABELS = 51,       /* labels from the probabilities that were predicted */
   GPNN_RNG_TEST = 99,         /* tests only */

@@ -50,8 +50,9 @@ bool gpnn_container_recognise(const void *bytes, size_t length, enum gpnn_contai
 struct gpnn_container {
   const struct gpnn_container_format *format;
   char *path;
-  const unsigned char *bytes;  /* all of the file, where it is mapped */
-  struct gpnn_mapping mapping; /* the same */
+  const unsigned char *bytes;  /* all of the file */
+  size_t length;               /* of these */
+  struct gpnn_mapping mapping; /* the same, if the file is mapped */
   int fd;                      /* stays open, as the name may be given to another file; -1: none */
   size_t n_sections;
   struct gpnn_container_section sections[GPNN_CONTAINER_SECTIONS];
@@ -62,7 +63,7 @@ static enum gpnn_status check_header(const struct gpnn_container *file, struct g
 {
   const unsigned char *header = file->bytes;
   const char *wanted = gpnn_container_kind_name(file->format->kind);
-  size_t length = file->mapping.length;
+  size_t length = file->length;
   size_t magic = length < GPNN_CONTAINER_MAGIC_BYTES ? length : GPNN_CONTAINER_MAGIC_BYTES;
   if (magic == 0) return gpnn_fail(err, GPNN_EMISMATCH, "%s: is empty, not %s", file->path, wanted);
   if (memcmp(header, GPNN_CONTAINER_MAGIC, magic) != 0) {
@@ -99,7 +100,7 @@ static enum gpnn_status check_version(const struct gpnn_container *file, struct 
   if (memcmp(file->bytes + AT_ORDER, &order, sizeof order) != 0)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: was written on a machine with another byte order",
                      file->path);
-  if (!gpnn_container_recognise(file->bytes, file->mapping.length, &kind) ||
+  if (!gpnn_container_recognise(file->bytes, file->length, &kind) ||
       kind != file->format->kind)
     return gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not %s", file->path,
                      gpnn_container_kind_name(kind), gpnn_container_kind_name(file->format->kind));
@@ -112,12 +113,12 @@ static enum gpnn_status check_version(const struct gpnn_container *file, struct 
 static enum gpnn_status check_length(const struct gpnn_container *file, struct gpnn_error *err)
 {
   uint64_t length = gpnn_load_u64(file->bytes + AT_LENGTH);
-  if (file->mapping.length < length || file->mapping.length < FRONT_BYTES)
+  if (file->length < length || file->length < FRONT_BYTES)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: truncated: %zu of %llu bytes", file->path,
-                     file->mapping.length, (unsigned long long)length);
-  if (file->mapping.length > length)
+                     file->length, (unsigned long long)length);
+  if (file->length > length)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: %zu bytes instead of %llu", file->path,
-                     file->mapping.length, (unsigned long long)length);
+                     file->length, (unsigned long long)length);
   return GPNN_OK;
 }
 
@@ -149,8 +150,8 @@ static bool read_entry(struct gpnn_container *file, size_t i, uint64_t end)
   return is_tag(section->tag) && (flags & ~(uint32_t)CRITICAL) == 0 &&
          gpnn_load_u32(entry + ENTRY_RESERVED) == 0 &&
          section->offset == end + gpnn_container_padding(end) &&
-         section->offset <= file->mapping.length &&
-         section->length <= file->mapping.length - section->offset &&
+         section->offset <= file->length &&
+         section->length <= file->length - section->offset &&
          all_zero(file->bytes + end, gpnn_container_padding(end));
 }
 
@@ -170,7 +171,7 @@ static enum gpnn_status check_table(struct gpnn_container *file, struct gpnn_err
     for (size_t j = 0; good && j < i; j++)
       good = strcmp(file->sections[i].tag, file->sections[j].tag) != 0;
   }
-  if (!good || end != file->mapping.length)
+  if (!good || end != file->length)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: its sections are not in order", file->path);
   file->n_sections = count;
   return GPNN_OK;
@@ -202,6 +203,7 @@ static enum gpnn_status map(struct gpnn_container *file, struct gpnn_error *err)
   if (!gpnn_mapping_open(&file->mapping, file->fd, (size_t)st.st_size))
     return gpnn_fail_errno(err, errno, "%s: cannot be mapped", file->path);
   file->bytes = file->mapping.start;
+  file->length = file->mapping.length;
   return GPNN_OK;
 }
 
@@ -214,22 +216,24 @@ static int open_read(const char *path)
   return fd;
 }
 
-enum gpnn_status gpnn_container_open(struct gpnn_container **container, const char *path,
-                                     const struct gpnn_container_format *format,
-                                     struct gpnn_error *err)
+/* An object without bytes; NULL: not enough memory. */
+static struct gpnn_container *new_container(const char *path,
+                                            const struct gpnn_container_format *format)
 {
-  enum gpnn_status status = GPNN_OK;
   struct gpnn_container *file = calloc(1, sizeof *file);
-  if (file == NULL) return gpnn_fail_memory(err, "for opening a file");
+  if (file == NULL) return NULL;
   file->fd = -1;
   file->format = format;
   file->path = gpnn_copy_text(path, strlen(path));
-  if (file->path == NULL) status = gpnn_fail_memory(err, "for opening a file");
-  if (status == GPNN_OK) {
-    file->fd = open_read(path);
-    if (file->fd < 0) status = gpnn_fail_errno(err, errno, "%s", path);
-  }
-  if (status == GPNN_OK) status = map(file, err);
+  if (file->path != NULL) return file;
+  free(file);
+  return NULL;
+}
+
+/* Hands the container to the caller if 'status' and the checks say so, and closes it otherwise. */
+static enum gpnn_status finish(struct gpnn_container *file, enum gpnn_status status,
+                               struct gpnn_container **container, struct gpnn_error *err)
+{
   if (status == GPNN_OK) status = check_header(file, err);
   if (status == GPNN_OK) status = check_version(file, err);
   if (status == GPNN_OK) status = check_length(file, err);
@@ -240,6 +244,31 @@ enum gpnn_status gpnn_container_open(struct gpnn_container **container, const ch
   else
     gpnn_container_close(file);
   return status;
+}
+
+enum gpnn_status gpnn_container_open(struct gpnn_container **container, const char *path,
+                                     const struct gpnn_container_format *format,
+                                     struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  struct gpnn_container *file = new_container(path, format);
+  if (file == NULL) return gpnn_fail_memory(err, "for opening a file");
+  file->fd = open_read(path);
+  if (file->fd < 0) status = gpnn_fail_errno(err, errno, "%s", path);
+  if (status == GPNN_OK) status = map(file, err);
+  return finish(file, status, container, err);
+}
+
+enum gpnn_status gpnn_container_of_bytes(struct gpnn_container **container, const char *name,
+                                         const void *bytes, size_t length,
+                                         const struct gpnn_container_format *format,
+                                         struct gpnn_error *err)
+{
+  struct gpnn_container *file = new_container(name, format);
+  if (file == NULL) return gpnn_fail_memory(err, "for opening a file");
+  file->bytes = bytes;
+  file->length = length;
+  return finish(file, GPNN_OK, container, err);
 }
 
 uint64_t gpnn_container_fingerprint(const struct gpnn_container *container)

@@ -9,7 +9,9 @@
  * Writing: gpnn_container_create(); then for each section gpnn_container_begin(), any number of
  * gpnn_container_write() (or writing to gpnn_container_file()), and gpnn_container_end(); then
  * gpnn_container_commit().  After a failure of any but the last, call gpnn_container_abandon().
- * Reading: gpnn_container_open() maps the file and checks header and table; gpnn_container_find()
+ * Or gpnn_container_pour(), which writes a whole container, of sections in memory, to any stream.
+ * Reading: gpnn_container_open() maps the file and checks header and table, gpnn_container_of_bytes()
+ * does that with what was read from a stream; gpnn_container_find()
  * finds a section, gpnn_container_bytes() says where it is mapped, and gpnn_container_check()
  * verifies its checksum; gpnn_container_close().
  *
@@ -119,9 +121,28 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_container_sync(struct gpnn_container_write
 /* Frees 'writer' and leaves no new file behind; NULL is allowed. */
 void gpnn_container_abandon(struct gpnn_container_writer *writer);
 
+/* A section that is in memory; borrowed. */
+struct gpnn_container_part {
+  const char *tag; /* one of the format's, and of no other part */
+  const void *bytes;
+  size_t length;
+};
+
+/* Where a container goes, one piece of bytes after another. */
+typedef enum gpnn_status gpnn_container_sink(void *context, const void *bytes, size_t length,
+                                             struct gpnn_error *err);
+
+/* Writes a whole container with 'n' sections through 'sink', which need not be able to go back; its
+ * failures are passed on. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_container_pour(const struct gpnn_container_format *format,
+                                                     uint64_t fingerprint, size_t n,
+                                                     const struct gpnn_container_part *parts,
+                                                     gpnn_container_sink *sink, void *context,
+                                                     struct gpnn_error *err);
+
 /* ---- reading ---- */
 
-struct gpnn_container; /* an open, mapped file */
+struct gpnn_container; /* an open, mapped file, or one in memory */
 
 struct gpnn_container_section {
   char tag[5];      /* four capital letters and a NUL */
@@ -146,6 +167,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_container_open(struct gpnn_container **con
                                                      const char *path,
                                                      const struct gpnn_container_format *format,
                                                      struct gpnn_error *err);
+
+/* The same for a container of 'length' bytes at 'bytes', which are borrowed and aligned as by
+ * malloc(); messages call it 'name'.  It has no mapping and no stream. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_container_of_bytes(struct gpnn_container **container,
+                                                         const char *name, const void *bytes,
+                                                         size_t length,
+                                                         const struct gpnn_container_format *format,
+                                                         struct gpnn_error *err);
 
 /* What gpnn_container_commit() was given. */
 uint64_t gpnn_container_fingerprint(const struct gpnn_container *container);

@@ -70,19 +70,27 @@ enum gpnn_status gpnn_container_create(struct gpnn_container_writer **writer, co
   return GPNN_OK;
 }
 
+/* An empty section at 'offset', which raises the minor version if it has to. */
+static struct gpnn_container_section new_section(const struct gpnn_container_format *format,
+                                                 const char *tag, uint64_t offset, unsigned *minor)
+{
+  const struct gpnn_container_tag *known = gpnn_container_find_tag(format, tag);
+  assert(known != NULL);
+  struct gpnn_container_section section = {.is_critical = known->is_critical, .offset = offset};
+  memcpy(section.tag, tag, 4);
+  if (known->is_critical && known->since > *minor) *minor = known->since;
+  return section;
+}
+
 enum gpnn_status gpnn_container_begin(struct gpnn_container_writer *writer, const char tag[4],
                                       struct gpnn_error *err)
 {
   static const unsigned char zeros[ALIGN];
-  const struct gpnn_container_tag *known = gpnn_container_find_tag(writer->format, tag);
-  assert(known != NULL && !writer->is_open && writer->n_sections < GPNN_CONTAINER_SECTIONS);
+  assert(!writer->is_open && writer->n_sections < GPNN_CONTAINER_SECTIONS);
   enum gpnn_status status = append(writer, zeros, gpnn_container_padding(writer->length), err);
   if (status != GPNN_OK) return status;
-  struct gpnn_container_section *section = &writer->sections[writer->n_sections++];
-  *section =
-      (struct gpnn_container_section){.is_critical = known->is_critical, .offset = writer->length};
-  memcpy(section->tag, tag, 4);
-  if (known->is_critical && known->since > writer->minor) writer->minor = known->since;
+  writer->sections[writer->n_sections++] =
+      new_section(writer->format, tag, writer->length, &writer->minor);
   writer->is_open = true;
   writer->is_external = false;
   return GPNN_OK;
@@ -154,13 +162,16 @@ enum gpnn_status gpnn_container_sync(struct gpnn_container_writer *writer, struc
   return gpnn_atomic_file_sync(&writer->file, err);
 }
 
-static void compose_front(const struct gpnn_container_writer *writer, uint64_t fingerprint,
-                          unsigned char front[FRONT_BYTES])
+/* Header and table of a file of 'length' bytes with 'n' sections, of which the youngest critical one
+ * came with 'minor'. */
+static void compose_front(const struct gpnn_container_format *format, size_t n,
+                          const struct gpnn_container_section *sections, unsigned minor,
+                          uint64_t length, uint64_t fingerprint, unsigned char front[FRONT_BYTES])
 {
   const uint32_t order = ORDER;
   memset(front, 0, FRONT_BYTES);
-  for (size_t i = 0; i < writer->n_sections; i++) {
-    const struct gpnn_container_section *section = &writer->sections[i];
+  for (size_t i = 0; i < n; i++) {
+    const struct gpnn_container_section *section = &sections[i];
     unsigned char *entry = front + HEADER_BYTES + i * ENTRY_BYTES;
     memcpy(entry, section->tag, 4);
     gpnn_store_u32(entry + ENTRY_FLAGS, section->is_critical ? CRITICAL : 0);
@@ -170,13 +181,13 @@ static void compose_front(const struct gpnn_container_writer *writer, uint64_t f
   }
   memcpy(front, GPNN_CONTAINER_MAGIC, GPNN_CONTAINER_MAGIC_BYTES);
   gpnn_store_u32(front + AT_MAJOR, MAJOR);
-  gpnn_store_u32(front + AT_MINOR, writer->minor);
+  gpnn_store_u32(front + AT_MINOR, minor);
   memcpy(front + AT_ORDER, &order, sizeof order);
-  gpnn_store_u32(front + AT_KIND, (uint32_t)writer->format->kind);
-  gpnn_store_u32(front + AT_COUNT, (uint32_t)writer->n_sections);
+  gpnn_store_u32(front + AT_KIND, (uint32_t)format->kind);
+  gpnn_store_u32(front + AT_COUNT, (uint32_t)n);
   gpnn_store_u32(front + AT_TABLE_CRC,
                  gpnn_container_checksum(0, front + HEADER_BYTES, FRONT_BYTES - HEADER_BYTES));
-  gpnn_store_u64(front + AT_LENGTH, writer->length);
+  gpnn_store_u64(front + AT_LENGTH, length);
   gpnn_store_u64(front + AT_FINGERPRINT, fingerprint);
   gpnn_store_u32(front + AT_HEADER_CRC, gpnn_container_checksum(0, front, AT_HEADER_CRC));
 }
@@ -186,7 +197,8 @@ enum gpnn_status gpnn_container_commit(struct gpnn_container_writer *writer, uin
 {
   assert(!writer->is_open);
   unsigned char front[FRONT_BYTES];
-  compose_front(writer, fingerprint, front);
+  compose_front(writer->format, writer->n_sections, writer->sections, writer->minor,
+                writer->length, fingerprint, front);
   enum gpnn_status status = GPNN_OK;
   if (fseeko(writer->stream, 0, SEEK_SET) != 0 ||
       fwrite(front, 1, sizeof front, writer->stream) != sizeof front)
@@ -205,4 +217,34 @@ void gpnn_container_abandon(struct gpnn_container_writer *writer)
   if (writer->stream != NULL) fclose(writer->stream);
   gpnn_atomic_file_abandon(&writer->file);
   free(writer);
+}
+
+enum gpnn_status gpnn_container_pour(const struct gpnn_container_format *format,
+                                     uint64_t fingerprint, size_t n,
+                                     const struct gpnn_container_part *parts,
+                                     gpnn_container_sink *sink, void *context,
+                                     struct gpnn_error *err)
+{
+  static const unsigned char zeros[ALIGN];
+  struct gpnn_container_section sections[GPNN_CONTAINER_SECTIONS] = {{.offset = 0}};
+  unsigned char front[FRONT_BYTES];
+  uint64_t end = FRONT_BYTES;
+  unsigned minor = 0;
+  assert(n <= GPNN_CONTAINER_SECTIONS);
+  for (size_t i = 0; i < n; i++) {
+    const struct gpnn_container_part *part = &parts[i];
+    sections[i] = new_section(format, part->tag, end + gpnn_container_padding(end), &minor);
+    sections[i].length = part->length;
+    if (part->length > 0) sections[i].crc = gpnn_container_checksum(0, part->bytes, part->length);
+    end = sections[i].offset + part->length;
+  }
+  compose_front(format, n, sections, minor, end, fingerprint, front);
+  enum gpnn_status status = sink(context, front, sizeof front, err);
+  end = FRONT_BYTES;
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
+    status = sink(context, zeros, (size_t)(sections[i].offset - end), err);
+    if (status == GPNN_OK) status = sink(context, parts[i].bytes, parts[i].length, err);
+    end = sections[i].offset + parts[i].length;
+  }
+  return status;
 }

@@ -106,6 +106,9 @@ struct gpnn_dataset {
       *transform; /* that has been applied to 'y' and 'calibration_y' and
                      standardises them; 'scaling' and 'more' stay those of
                      the target itself (dataset/transformed.h); NULL: none */
+  const double *observed; /* n: the targets, standardised, where 'y' and 'noise' are pseudo-targets
+                             and their noise (dataset/transformed.h), which 'calibration_y' and
+                             'scaling' are not about; NULL: 'y' has the targets */
 };
 
 /* How many targets there are, and the view of target 't' of them, from 0, which is valid as long as

@@ -56,6 +56,7 @@ static void copy_view(struct gpnn_dataset *to, const struct gpnn_dataset *from,
   to->y = copy_rows(next, from->y, 1, n, row);
   to->noise = copy_rows(next, from->noise, 1, n, row);
   to->offset = copy_rows(next, from->offset, 1, n, row);
+  to->observed = copy_rows(next, from->observed, 1, n, row);
   to->n_more = to->schema.n_more = to->scaling.n_more = 0;
   to->more = to->calibration_more = NULL;
   to->schema.more = NULL;
@@ -84,7 +85,7 @@ enum gpnn_status gpnn_sample_take(struct gpnn_sample **sample, const struct gpnn
                                   size_t n_rows, const uint64_t *row, struct gpnn_error *err)
 {
   size_t n_targets = gpnn_dataset_n_targets(dataset);
-  size_t width = dataset->d + dataset->n_regressors + (dataset->exposure != NULL) + 3 * n_targets;
+  size_t width = dataset->d + dataset->n_regressors + (dataset->exposure != NULL) + 4 * n_targets;
   struct gpnn_sample *made = calloc(1, sizeof *made);
   if (made == NULL) return gpnn_fail_memory(err, "for a sample of the rows");
   made->source.n_targets = n_targets;

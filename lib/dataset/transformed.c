@@ -193,24 +193,50 @@ static enum gpnn_status copy_views(struct gpnn_transformed *transformed,
   return GPNN_OK;
 }
 
-/* Transforms the view of target 't', which may also be the dataset itself. */
+/* The view of target 't', which may also be the dataset itself. */
+static struct gpnn_dataset *view_of(struct gpnn_transformed *transformed, size_t t)
+{
+  return transformed->dataset.source == NULL ? &transformed->dataset
+                                             : &transformed->source.views[t];
+}
+
+/* Gives the dataset what has become of target 't', if it is the view of that. */
+static void follow_view(struct gpnn_transformed *transformed, size_t t)
+{
+  struct gpnn_dataset *dataset = &transformed->dataset;
+  const struct gpnn_dataset *view = view_of(transformed, t);
+  if (dataset->target != t) return;
+  dataset->y = view->y;
+  dataset->noise = view->noise;
+  dataset->calibration_y = view->calibration_y;
+  dataset->transform = view->transform;
+  dataset->observed = view->observed;
+}
+
 static enum gpnn_status transform_target(struct gpnn_transformed *transformed, size_t t,
                                          const struct gpnn_transform *transform,
                                          struct gpnn_error *err)
 {
-  struct gpnn_dataset *dataset = &transformed->dataset;
-  struct gpnn_dataset *view = dataset->source == NULL ? dataset : &transformed->source.views[t];
-  enum gpnn_status status = transform_view(&transformed->targets[t], view, transform, err);
-  if (status != GPNN_OK || dataset->target != t) return status;
-  dataset->y = view->y;
-  dataset->calibration_y = view->calibration_y;
-  dataset->transform = view->transform;
-  return GPNN_OK;
+  enum gpnn_status status =
+      transform_view(&transformed->targets[t], view_of(transformed, t), transform, err);
+  if (status == GPNN_OK) follow_view(transformed, t);
+  return status;
+}
+
+static void replace_target(struct gpnn_transformed *transformed, size_t t,
+                           const struct gpnn_pseudo_targets *pseudo)
+{
+  struct gpnn_dataset *view = view_of(transformed, t);
+  view->observed = view->y;
+  view->y = pseudo->y;
+  view->noise = pseudo->noise;
+  follow_view(transformed, t);
 }
 
 enum gpnn_status gpnn_transformed_new(struct gpnn_transformed **transformed,
                                       const struct gpnn_dataset *dataset,
                                       const struct gpnn_transform *const transforms[],
+                                      const struct gpnn_pseudo_targets *pseudo,
                                       struct gpnn_error *err)
 {
   struct gpnn_transformed *new = calloc(1, sizeof *new);
@@ -223,6 +249,8 @@ enum gpnn_status gpnn_transformed_new(struct gpnn_transformed **transformed,
   for (size_t t = 0; t < new->n_targets &&status == GPNN_OK; t++)
     if (transforms[t] != NULL && transforms[t]->kind != GPNN_TRANSFORM_NONE)
       status = transform_target(new, t, transforms[t], err);
+  for (size_t t = 0; t < new->n_targets && status == GPNN_OK && pseudo != NULL; t++)
+    if (pseudo[t].y != NULL) replace_target(new, t, &pseudo[t]);
   if (status == GPNN_OK)
     *transformed = new;
   else

@@ -1,10 +1,15 @@
 /*
- * transformed: a dataset whose targets have been taken through transforms (stats/transform.h).
+ * transformed: a dataset whose targets have been taken through transforms (stats/transform.h), or
+ * replaced by pseudo-targets.
  *
  * Everything but the targets is shared with the original dataset, which must outlive it.  So a
  * model of a transformed view works as it does of any other, on targets that are more nearly
  * normal; how predictions return to the units of the target is left to likelihood/distribution.h.
  * Memory: a number for each row and each transformed target.
+ *
+ * A pseudo-target, with a noise variance of its own for each row, makes regression of what is none:
+ * with counts it stands for the latent function at the row (likelihood/count.h).  Pseudo-targets
+ * are computed with parameters and stored with them (container/state.h).
  *
  * Threads: a transformed dataset is read-only and may be shared freely.
  */
@@ -49,9 +54,16 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_transformed_fit(struct gpnn_transform *tra
                                                       enum gpnn_transform_kind kind, uint64_t seed,
                                                       struct gpnn_error *err);
 
+/* What replaces the target and the noise of a view: n of each, in the units of its parameters;
+ * borrowed.  NULL: nothing does. */
+struct gpnn_pseudo_targets {
+  const double *y, *noise;
+};
+
 /*
  * Transforms the target of each of the dataset's views by its entry of 'transforms', which are
- * copied; NULL, or the kind none, leaves it as it is.  The dataset must not be transformed itself.
+ * copied; NULL, or the kind none, leaves it as it is.  Or replaces it by its entry of 'pseudo', an
+ * array of the same length; 'pseudo' may be NULL.  The dataset must not be transformed itself.
  * Free it with gpnn_transformed_free(), after all that uses its views.
  *
  * GPNN_EDATA names the target and a row of the index: a training or calibration target is not
@@ -60,7 +72,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_transformed_fit(struct gpnn_transform *tra
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_transformed_new(struct gpnn_transformed **transformed, const struct gpnn_dataset *dataset,
-                     const struct gpnn_transform *const transforms[], struct gpnn_error *err);
+                     const struct gpnn_transform *const transforms[],
+                     const struct gpnn_pseudo_targets *pseudo, struct gpnn_error *err);
 
 /* The transformed dataset, in the view of the original: 'y' is transformed if that is the view of a
  * transformed target.  Valid until it is freed. */

@@ -140,6 +140,25 @@ double gpnn_parameters_noise(const struct gpnn_parameters *params)
   return noise / sum;
 }
 
+enum gpnn_status gpnn_parameters_change_units(struct gpnn_parameters *params, double centre,
+                                              double unit, struct gpnn_error *err)
+{
+  struct gpnn_mean_function *mean = &params->mean;
+  if (mean->kind == GPNN_MEAN_ZERO && centre != 0) {
+    mean->coefficients = gpnn_alloc(1, 1, sizeof *mean->coefficients);
+    if (mean->coefficients == NULL) return gpnn_fail_memory(err, "for the parameters");
+    mean->kind = GPNN_MEAN_CONSTANT;
+    mean->n_coefficients = 1;
+  }
+  size_t p = mean->n_coefficients;
+  params->covariance.kernelscale *= unit * unit;
+  params->covariance.noise *= unit * unit;
+  for (size_t i = 0; i < p; i++) mean->coefficients[i] *= unit;
+  for (size_t i = 0; mean->covariance != NULL && i < p * p; i++) mean->covariance[i] *= unit * unit;
+  if (p > 0) mean->coefficients[0] += centre;
+  return GPNN_OK;
+}
+
 void gpnn_parameters_set_neighbours(struct gpnn_parameters *params, size_t neighbours)
 {
   params->neighbours = neighbours;

@@ -43,6 +43,8 @@
 extern "C" {
 #endif
 
+struct gpnn_state; /* container/state.h */
+
 /* Levels of gpnn_calibration.distance; the most members of a stack. */
 enum { GPNN_N_DISTANCES = 4, GPNN_MOST_MEMBERS = 64 };
 
@@ -71,6 +73,12 @@ enum gpnn_likelihood {
   GPNN_LIKELIHOOD_POISSON = 4,     /* counts */
   GPNN_LIKELIHOOD_NEGBIN = 5,      /* counts that vary more than Poisson's */
 };
+
+/* True if the observations are counts. */
+static inline bool gpnn_likelihood_is_of_counts(enum gpnn_likelihood likelihood)
+{
+  return likelihood == GPNN_LIKELIHOOD_POISSON || likelihood == GPNN_LIKELIHOOD_NEGBIN;
+}
 
 /* How the classes of a row are inferred from those of its neighbours. */
 enum gpnn_inference {
@@ -140,10 +148,11 @@ struct gpnn_parameters {
   struct gpnn_covariance covariance;
   struct gpnn_mean_function mean;
   enum gpnn_likelihood likelihood;
-  struct gpnn_scale scale;       /* unless the likelihood is Gaussian */
+  struct gpnn_scale scale;       /* unless the likelihood is Gaussian; of counts only its factor */
   enum gpnn_inference inference; /* if the likelihood is categorical */
   struct gpnn_link link;         /* under GPNN_INFERENCE_LINK */
   struct gpnn_omega omega;       /* under GPNN_INFERENCE_POLYA_GAMMA */
+  double dispersion; /* > 0: of negative binomial counts (likelihood/count.h); 0: none */
   double degrees;    /* > 2: degrees of freedom of the predictive distribution, a Student t; 0:
                         it is Gaussian */
   size_t neighbours; /* m >= 1 */
@@ -171,10 +180,22 @@ struct gpnn_parameters {
  * that comes twice, a value out of range, values that contradict each other, more than
  * GPNN_MOST_MEMBERS members, weights that do not sum to 1 (but for the rounding of three digits),
  * members made from different indexes, more than 16 MiB.
- * GPNN_EMISMATCH: an index or another binary file of gpnn's instead of parameters.
+ * GPNN_EMISMATCH: an index or another binary file of gpnn's instead of parameters or a state.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read(struct gpnn_parameters **params, size_t *n,
                                                       const char *path, struct gpnn_error *err);
+
+/*
+ * The same, where 'path' may also hold a state (container/state.h), with which the text comes in one
+ * file: then '*state' is that, to be freed with gpnn_state_free(), and otherwise NULL.  Further
+ * outcomes: those of gpnn_state_read().  gpnn_parameters_read() itself also reads such files, but
+ * forgets the state.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_with_state(struct gpnn_parameters **params,
+                                                                 size_t *n,
+                                                                 struct gpnn_state **state,
+                                                                 const char *path,
+                                                                 struct gpnn_error *err);
 
 /* The same for parameters of one target, into a structure that must be zeroed and stays so after a
  * failure.  GPNN_EMISMATCH: there are several targets.  Release it with gpnn_parameters_release().
@@ -196,6 +217,12 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check_target(const char *name,
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write(const struct gpnn_parameters *params,
                                                        size_t n, struct gpnn_output *output,
                                                        struct gpnn_error *err);
+
+/* The same together with a state, as one file; NULL: there is none, and text is written. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_write_with_state(const struct gpnn_parameters *params, size_t n,
+                                 const struct gpnn_state *state, struct gpnn_output *output,
+                                 struct gpnn_error *err);
 
 /* Adds one comment, which gpnn_parameters_write() writes as a line: its text without "# " and line
  * end, formatted as by printf() and cut to 508 bytes.  GPNN_ENOMEM: nothing is added. */
@@ -235,6 +262,13 @@ double gpnn_parameters_weight(const struct gpnn_parameters *params, size_t k);
 /* The noise variance of an observation: the weighted mean of the members' noise variances
  * (gpnn-methods(7), equation 5.8). */
 double gpnn_parameters_noise(const struct gpnn_parameters *params);
+
+/* Changes the units of a target: what was z in 'params', which have no further members, becomes centre
+ * + unit z.  A mean of zero becomes a constant one, unless it is still zero.  GPNN_ENOMEM: nothing
+ * has changed. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_change_units(struct gpnn_parameters *params,
+                                                              double centre, double unit,
+                                                              struct gpnn_error *err);
 
 /* Lets every member predict from 'neighbours' rows. */
 void gpnn_parameters_set_neighbours(struct gpnn_parameters *params, size_t neighbours);

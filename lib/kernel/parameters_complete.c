@@ -168,6 +168,23 @@ static enum gpnn_status check_link(struct gpnn_parameters_reader *reader)
   return GPNN_OK;
 }
 
+/* Counts have a dispersion where their likelihood does, and nothing that is for numbers. */
+static enum gpnn_status check_counts(struct gpnn_parameters_reader *reader)
+{
+  const struct gpnn_parameters *params = reader->params, *target = last_target(reader);
+  bool is_negbin = target->likelihood == GPNN_LIKELIHOOD_NEGBIN;
+  if (params->dispersion > 0 && !is_negbin)
+    return refuse_block(reader, "dispersion: needs likelihood negbin");
+  if (!gpnn_likelihood_is_of_counts(target->likelihood)) return GPNN_OK;
+  if (is_negbin && target->dispersion == 0)
+    return refuse_block(reader, "likelihood negbin needs dispersion");
+  if (params != target) return refuse_block(reader, "counts are not predicted by several members");
+  if (params->transform.kind != GPNN_TRANSFORM_NONE)
+    return refuse_block(reader, "transform: counts have none");
+  if (params->degrees > 0) return refuse_block(reader, "degrees: counts have none");
+  return GPNN_OK;
+}
+
 /* Predictions of members that know different training rows must not be averaged. */
 static enum gpnn_status check_index(struct gpnn_parameters_reader *reader)
 {
@@ -196,6 +213,7 @@ enum gpnn_status gpnn_parameters_complete(struct gpnn_parameters_reader *reader)
   if (status == GPNN_OK) status = check_scale(reader);
   if (status == GPNN_OK) status = check_inference(reader);
   if (status == GPNN_OK) status = check_link(reader);
+  if (status == GPNN_OK) status = check_counts(reader);
   if (status == GPNN_OK) status = fill_covariance(reader);
   return status == GPNN_OK ? check_index(reader) : status;
 }

@@ -233,6 +233,14 @@ static enum gpnn_status check_degrees(struct gpnn_parameters_reader *reader)
   return gpnn_parameters_refuse(reader, "degrees: not above 2, so there is no variance");
 }
 
+static enum gpnn_status check_dispersion(struct gpnn_parameters_reader *reader)
+{
+  const double least = 1e-6, most = 1e9; /* beyond which counts lose their digits */
+  double r = reader->params->dispersion;
+  if (r >= least && r <= most) return GPNN_OK;
+  return gpnn_parameters_refuse(reader, "dispersion: not between %g and %g", least, most);
+}
+
 /* ---- calibration -------------------------------------------------------------------------- */
 
 static enum gpnn_status read_factor(struct gpnn_parameters_reader *reader, struct gpnn_span word)
@@ -385,6 +393,8 @@ static const struct gpnn_parameters_line lines[] = {
     {"link-floor", NUMBER, .range = POSITIVE, AT(link.floor)},
     {"link-spread", NUMBER, .range = POSITIVE, AT(link.spread)},
     {"link-bias", LIST, AT(link.bias), LENGTH(link.n_bias)},
+    {"dispersion", NUMBER, .shared = true, .range = POSITIVE, AT(dispersion),
+     .check = check_dispersion},
     {"degrees", NUMBER, .shared = true, .range = POSITIVE, AT(degrees), .check = check_degrees},
     {"transform", OTHER, .shared = true, .many = true, .read = gpnn_parameters_read_transform,
      .write = gpnn_parameters_write_transform},

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "container/container.h"
+#include "container/state.h"
 #include "kernel/parameters_private.h"
 
 enum { DEFAULT_NEIGHBOURS = 400, MAX_BYTES = 16 << 20 };
@@ -214,7 +214,13 @@ static enum gpnn_status read_lines(struct gpnn_parameters_reader *reader, struct
   return status == GPNN_OK ? complete_target(reader) : status;
 }
 
-/* Reads the whole stream, unless it is too long to be parameters. */
+static bool is_state(const char *bytes, size_t length)
+{
+  enum gpnn_container_kind kind;
+  return gpnn_container_recognise(bytes, length, &kind) && kind == GPNN_CONTAINER_STATE;
+}
+
+/* Reads the whole stream, unless it is too long to be the text of parameters, and no state. */
 static enum gpnn_status read_bytes(struct gpnn_input *input, char **bytes, size_t *length,
                                    struct gpnn_error *err)
 {
@@ -227,7 +233,7 @@ static enum gpnn_status read_bytes(struct gpnn_input *input, char **bytes, size_
     if (status == GPNN_END) return GPNN_OK;
     if (status != GPNN_OK) return status;
     *length += got;
-    if (*length > MAX_BYTES)
+    if (*length > MAX_BYTES && !is_state(*bytes, *length))
       return gpnn_fail(err, GPNN_EDATA, "%s: too long: is this a table? expected parameters",
                        gpnn_input_name(input));
   }
@@ -244,11 +250,25 @@ static enum gpnn_status read_text(struct gpnn_parameters_reader *reader, struct 
   return read_lines(reader, text);
 }
 
-enum gpnn_status gpnn_parameters_read(struct gpnn_parameters **params, size_t *n, const char *path,
-                                      struct gpnn_error *err)
+/* Reads the text of parameters, which may be in a state. */
+static enum gpnn_status read_either(struct gpnn_parameters_reader *reader, struct gpnn_span bytes,
+                                    struct gpnn_state **state)
+{
+  struct gpnn_span text = bytes;
+  enum gpnn_status status = GPNN_OK;
+  if (is_state(bytes.at, bytes.length))
+    status = gpnn_state_read(state, &text.at, &text.length, reader->name, bytes.at, bytes.length,
+                             reader->err);
+  return status == GPNN_OK ? read_text(reader, text) : status;
+}
+
+enum gpnn_status gpnn_parameters_read_with_state(struct gpnn_parameters **params, size_t *n,
+                                                 struct gpnn_state **state, const char *path,
+                                                 struct gpnn_error *err)
 {
   struct gpnn_input *input = NULL;
   struct gpnn_parameters_reader reader = {.err = err};
+  struct gpnn_state *found = NULL;
   char *bytes = NULL;
   size_t length = 0;
   enum gpnn_status status = gpnn_input_open(&input, path, err);
@@ -256,16 +276,27 @@ enum gpnn_status gpnn_parameters_read(struct gpnn_parameters **params, size_t *n
   reader.name = gpnn_input_name(input);
   status = read_bytes(input, &bytes, &length, err);
   if (status == GPNN_OK) status = begin_target(&reader);
-  if (status == GPNN_OK) status = read_text(&reader, (struct gpnn_span){bytes, length});
+  if (status == GPNN_OK) status = read_either(&reader, (struct gpnn_span){bytes, length}, &found);
   forget_names(&reader);
   if (status == GPNN_OK) {
     *params = reader.blocks;
     *n = reader.n_blocks;
+    *state = found;
   } else {
     gpnn_parameters_free(reader.blocks, reader.n_blocks);
+    gpnn_state_free(found);
   }
   free(bytes);
   gpnn_input_close(input);
+  return status;
+}
+
+enum gpnn_status gpnn_parameters_read(struct gpnn_parameters **params, size_t *n, const char *path,
+                                      struct gpnn_error *err)
+{
+  struct gpnn_state *state = NULL;
+  enum gpnn_status status = gpnn_parameters_read_with_state(params, n, &state, path, err);
+  if (status == GPNN_OK) gpnn_state_free(state);
   return status;
 }
 

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "container/state.h"
 #include "kernel/parameters_private.h"
 
 /* All lines of a block except its comments and its target. */
@@ -90,5 +91,29 @@ enum gpnn_status gpnn_parameters_write(const struct gpnn_parameters *params, siz
     if (status == GPNN_OK) status = write_values(output, &params[i], err);
     if (status == GPNN_OK) status = write_members(output, &params[i], err);
   }
+  return status;
+}
+
+static enum gpnn_status pour(void *output, const void *bytes, size_t length, struct gpnn_error *err)
+{
+  return gpnn_output_write(output, bytes, length, err);
+}
+
+enum gpnn_status gpnn_parameters_write_with_state(const struct gpnn_parameters *params, size_t n,
+                                                  const struct gpnn_state *state,
+                                                  struct gpnn_output *output,
+                                                  struct gpnn_error *err)
+{
+  struct gpnn_output *memory = NULL;
+  if (state == NULL) return gpnn_parameters_write(params, n, output, err);
+  enum gpnn_status status = gpnn_output_open_memory(&memory, err);
+  if (status == GPNN_OK) status = gpnn_parameters_write(params, n, memory, err);
+  if (status == GPNN_OK) {
+    size_t length;
+    const char *text = gpnn_output_memory(memory, &length);
+    status = text == NULL ? gpnn_fail_memory(err, "for the parameters")
+                          : gpnn_state_pour(state, text, length, pour, output, err);
+  }
+  gpnn_output_abandon(memory);
   return status;
 }

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "likelihood/count.h"
+#include "stats/normal.h"
 #include "stats/student.h"
 
 /* ---- w and the target --------------------------------------------------------------------- */
@@ -36,6 +38,12 @@ static double standardised(const struct gpnn_distribution *d, double y)
   return error == 0 ? 0 : error / scale_of(d);
 }
 
+/* What a count's distribution knows of the latent function. */
+static struct gpnn_count_latent latent_of(const struct gpnn_distribution *d)
+{
+  return (struct gpnn_count_latent){d->location, d->sd};
+}
+
 double gpnn_distribution_target(const struct gpnn_distribution *d, double w)
 {
   if (d->warp == NULL || isnan(w)) return w;
@@ -44,23 +52,34 @@ double gpnn_distribution_target(const struct gpnn_distribution *d, double w)
 
 double gpnn_distribution_quantile(const struct gpnn_distribution *d, double p)
 {
+  const struct gpnn_count_latent latent = latent_of(d);
+  if (d->count != NULL) return gpnn_count_quantile(d->count, &latent, p);
   return target_of(d, d->location + scale_of(d) * gpnn_student_quantile(p, d->degrees));
 }
 
 double gpnn_distribution_cdf(const struct gpnn_distribution *d, double y)
 {
+  const struct gpnn_count_latent latent = latent_of(d);
+  if (d->count != NULL) return gpnn_count_pit(d->count, &latent, y);
   return gpnn_student_cdf(standardised(d, without_offset(d, y)), d->degrees);
 }
 
 void gpnn_distribution_interval(const struct gpnn_distribution *d, double half_width, double *lower,
                                 double *upper)
 {
+  if (d->count != NULL) {
+    *lower = gpnn_distribution_quantile(d, gpnn_normal_cdf(-half_width));
+    *upper = gpnn_distribution_quantile(d, gpnn_normal_cdf(half_width));
+    return;
+  }
   *lower = target_of(d, d->location - half_width * d->sd);
   *upper = target_of(d, d->location + half_width * d->sd);
 }
 
 double gpnn_distribution_log_density(const struct gpnn_distribution *d, double y)
 {
+  const struct gpnn_count_latent latent = latent_of(d);
+  if (d->count != NULL) return gpnn_count_marginal(d->count, &latent, y);
   double value = without_offset(d, y), t = standardised(d, value), scale = scale_of(d);
   if (isinf(t)) return -INFINITY;
   if (scale == 0) return isnan(t) ? t : INFINITY;
@@ -167,6 +186,11 @@ static void warped_moments(const struct gpnn_distribution *d, double *mean, doub
 
 void gpnn_distribution_moments(const struct gpnn_distribution *d, double *mean, double *sd)
 {
+  const struct gpnn_count_latent latent = latent_of(d);
+  if (d->count != NULL) {
+    gpnn_count_moments(d->count, &latent, mean, sd);
+    return;
+  }
   if (d->warp != NULL && !isnan(d->location) && !isnan(d->sd)) {
     warped_moments(d, mean, sd);
     return;
@@ -205,6 +229,8 @@ static double warped_crps(const struct gpnn_distribution *d, double y)
 
 double gpnn_distribution_crps(const struct gpnn_distribution *d, double y)
 {
+  const struct gpnn_count_latent latent = latent_of(d);
+  if (d->count != NULL) return gpnn_count_crps(d->count, &latent, y);
   double value = without_offset(d, y), scale = scale_of(d), t = standardised(d, value);
   if (isnan(t) || isnan(scale)) return nan("");
   if (d->warp != NULL) return warped_crps(d, value);

@@ -10,7 +10,11 @@
  * are taken over a bounded range, because the exponential of Student's t has no mean: values beyond
  * either end count as that end.
  *
- * A distribution is a small value; it borrows the warping function.  A NaN as mean of w, or as
+ * Or the target is a count (likelihood/count.h), and w the latent function, which is normal.  Its
+ * quantiles are whole, the distribution function at a count is that of the middle of its step, and
+ * the density is a probability.
+ *
+ * A distribution is a small value; it borrows the warping function and the law of counts.  A NaN as mean of w, or as
  * truth, gives NaN.
  * Threads: no shared state.
  */
@@ -32,6 +36,8 @@ struct gpnn_warp {
   double lower, upper; /* the range of y that moments and CRPS are taken over; lower < upper */
 };
 
+struct gpnn_count_law; /* likelihood/count.h */
+
 struct gpnn_distribution {
   double location; /* the mean of w */
   double sd;       /* the standard deviation of w, >= 0; 0: all probability is at one point */
@@ -39,28 +45,32 @@ struct gpnn_distribution {
   const struct gpnn_warp *warp; /* borrowed; NULL: the target is w */
   double offset; /* added to the target; 0 unless there is a warping function, as the location
                     includes it otherwise */
+  const struct gpnn_count_law *count; /* borrowed; that of the target, given w; NULL: it is no
+                                         count.  Without a warping function and an offset */
 };
 
 /* How well a distribution predicted the truth. */
 struct gpnn_distribution_score {
-  double logp; /* the log of the density at the truth */
+  double logp; /* the log of the density at the truth; of a count, of its probability */
   double crps; /* the continuous ranked probability score, in the unit of the target */
-  double pit;  /* the probability of values below the truth */
+  double pit;  /* the probability of values below the truth; of a count, with half its own */
 };
 
 /* Mean and standard deviation of the target. */
 void gpnn_distribution_moments(const struct gpnn_distribution *distribution, double *mean,
                                double *sd);
 
-/* The target at which the variable is 'w', for draws of it.  Values beyond the range of a warping
+/* The target at which the variable is 'w', for draws of it; not of counts.  Values beyond the range of a warping
  * function count as its ends, so that draws have the moments above. */
 double gpnn_distribution_target(const struct gpnn_distribution *distribution, double w);
 
-/* The quantile of p in (0, 1), and the probability of values up to 'y'. */
+/* The quantile of p in (0, 1), and the probability of values up to 'y', of a count with half its
+ * own. */
 double gpnn_distribution_quantile(const struct gpnn_distribution *distribution, double p);
 double gpnn_distribution_cdf(const struct gpnn_distribution *distribution, double y);
 
-/* The interval from location - half_width sd to location + half_width sd of w, as the target's. */
+/* The interval from location - half_width sd to location + half_width sd of w, as the target's; of
+ * counts, between the quantiles of the same probabilities. */
 void gpnn_distribution_interval(const struct gpnn_distribution *distribution, double half_width,
                                 double *lower, double *upper);
 

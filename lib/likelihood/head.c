@@ -89,7 +89,8 @@ static double student_half_width(const struct gpnn_parameters *parameters, doubl
 
 static bool is_scaled(const struct gpnn_parameters *parameters)
 {
-  return parameters->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
+  return parameters->likelihood != GPNN_LIKELIHOOD_GAUSSIAN &&
+         !gpnn_likelihood_is_of_counts(parameters->likelihood);
 }
 
 /*
@@ -158,6 +159,37 @@ static double scaled_half_width(const struct gpnn_parameters *parameters, double
                                   : student_half_width(parameters, level);
 }
 
+/* ---- counts ------------------------------------------------------------------------------- */
+
+static bool is_of_counts(const struct gpnn_parameters *parameters)
+{
+  return gpnn_likelihood_is_of_counts(parameters->likelihood);
+}
+
+/* Known noise is that of numbers. */
+static struct gpnn_predictive counted(const struct gpnn_parameters *parameters,
+                                      const struct gpnn_latent_row *latent, double known_noise)
+{
+  (void)known_noise;
+  double variance = latent->variance + parameters->covariance.noise;
+  return (struct gpnn_predictive){latent->mean, factor_of(parameters, latent) * variance};
+}
+
+static struct gpnn_predictive counted_function(const struct gpnn_parameters *parameters,
+                                               const struct gpnn_latent_row *latent)
+{
+  return (struct gpnn_predictive){latent->mean, factor_of(parameters, latent) * latent->variance};
+}
+
+static struct gpnn_head_parts counted_parts(const struct gpnn_parameters *parameters,
+                                            const struct gpnn_latent_row *latent, double noise,
+                                            double known_noise)
+{
+  (void)known_noise;
+  double factor = factor_of(parameters, latent);
+  return (struct gpnn_head_parts){sqrt(factor), sqrt(factor), factor * noise};
+}
+
 /* ---- the table ---------------------------------------------------------------------------- */
 
 static const struct gpnn_head_kind kinds[] = {
@@ -165,6 +197,8 @@ static const struct gpnn_head_kind kinds[] = {
      gaussian_half_width},
     {"Student's t", is_student, false, add_noise, as_predicted, plain_parts, student_nll,
      student_half_width},
+    {"counts", is_of_counts, false, counted, counted_function, counted_parts, gaussian_nll,
+     gaussian_half_width},
     {"Student's t", is_scaled, true, scaled_observation, scaled_function, scaled_parts, scaled_nll,
      scaled_half_width},
 };

@@ -7,6 +7,8 @@
  *   student   Student's t with the same mean and variance and the parameters' degrees of freedom
  *   scaled    Student's t whose squared scale is that variance times a factor, which is the same
  *             for all rows or depends on the row (likelihood/scale.h)
+ *   counts    a count, of which mean and variance are those of the latent function with its noise,
+ *             multiplied by the factor (likelihood/count.h)
  *
  * The parameters determine which head applies.  The half-width of an interval is that of the
  * distribution, or one recorded by calibration (likelihood/conformal.h).

@@ -37,7 +37,8 @@ enum gpnn_status gpnn_heldout_new(struct gpnn_heldout *heldout, const struct gpn
                                        .candidates = own->candidates,
                                        .n_candidates = n_candidates};
   heldout->y = own->y;
-  heldout->noise = dataset->noise == NULL ? NULL : own->noise;
+  /* The noise of a pseudo-target says nothing of the target. */
+  heldout->noise = dataset->noise == NULL || dataset->observed != NULL ? NULL : own->noise;
   heldout->cluster_rows = 1;
   return GPNN_OK;
 }
@@ -50,7 +51,7 @@ void gpnn_heldout_set(struct gpnn_heldout *heldout, const struct gpnn_dataset *d
   memcpy(own->x + i * d, dataset->x + row * d, d * sizeof *own->x);
   if (p > 0)
     memcpy(own->regressors + i * p, dataset->regressors + row * p, p * sizeof *own->regressors);
-  own->y[i] = dataset->y[row];
+  own->y[i] = dataset->observed != NULL ? dataset->observed[row] : dataset->y[row];
   own->noise[i] = dataset->noise == NULL ? 0 : dataset->noise[row];
   own->self[i] = (int64_t)row;
 }

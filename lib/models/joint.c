@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "kernel/rotation.h"
+#include "likelihood/count.h"
 #include "likelihood/head.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
@@ -435,6 +436,19 @@ static enum gpnn_status draw_all(struct drawing *drawing, struct gpnn_error *err
   return status;
 }
 
+/* The target of row 'i' in draw 'k', of which 'error' is the error of the variable.  A count, given
+ * its mean, has a random number of its own, which depends on nothing but row and draw. */
+static double target_of(const struct drawing *drawing, const struct gpnn_distribution *distribution,
+                        size_t i, size_t k, double error)
+{
+  double w = distribution->location + error;
+  if (distribution->count == NULL) return gpnn_distribution_target(distribution, w);
+  struct gpnn_rng rng;
+  gpnn_rng_init_at(&rng, drawing->seed, GPNN_RNG_COUNT, i * drawing->n_draws + k);
+  const struct gpnn_count_latent known = {w, 0};
+  return gpnn_count_quantile(distribution->count, &known, gpnn_rng_uniform(&rng));
+}
+
 /* Gives each draw its scale and the rows their locations, and finds the targets. */
 static enum gpnn_status complete(const struct drawing *drawing, struct gpnn_error *err)
 {
@@ -451,8 +465,7 @@ static enum gpnn_status complete(const struct drawing *drawing, struct gpnn_erro
     }
     for (size_t i = 0; i < drawing->n; i++) {
       double *draw = &drawing->draws[i * drawing->n_draws + k];
-      *draw =
-          gpnn_distribution_target(&distributions[i], distributions[i].location + scale * *draw);
+      *draw = target_of(drawing, &distributions[i], i, k, scale * *draw);
       if (!isfinite(*draw))
         return gpnn_fail(err, GPNN_ENUMERIC, "a draw is larger than any number");
     }

@@ -1,9 +1,11 @@
 #include "models/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "container/state.h"
 #include "dataset/transformed.h"
 #include "models/augmented/augmented.h"
 #include "models/local/local.h"
@@ -81,28 +83,91 @@ static enum gpnn_status find_view(const struct gpnn_dataset *dataset,
                    gpnn_mask(shown, parameters->target, strlen(parameters->target)));
 }
 
+/* One of the arrays of a state that have a number for each row of 'view', each at least 'least'. */
+static enum gpnn_status find_array(const struct gpnn_state *state, const struct gpnn_dataset *view,
+                                   const char *name, double least, const double **values,
+                                   struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  const struct gpnn_state_array *array =
+      gpnn_state_find(state, view->schema.target.name, name);
+  bool is_good = array != NULL && array->n == view->n;
+  for (size_t i = 0; is_good && i < array->n; i++)
+    is_good = isfinite(array->values[i]) && array->values[i] >= least;
+  gpnn_schema_column_name(&view->schema.target, shown);
+  if (!is_good)
+    return gpnn_fail(err, GPNN_EFORMAT,
+                     "target '%s': the state has no valid %s for each of the %zu training rows",
+                     shown, name, view->n);
+  *values = array->values;
+  return GPNN_OK;
+}
+
+/* The pseudo-targets of a view whose parameters are of counts. */
+static enum gpnn_status find_pseudo_targets(const struct gpnn_state *state,
+                                            const struct gpnn_dataset *view,
+                                            struct gpnn_pseudo_targets *pseudo,
+                                            struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  gpnn_schema_column_name(&view->schema.target, shown);
+  if (state == NULL)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "target '%s': parameters of counts need the pseudo-targets of the training "
+                     "rows, which this text lacks: use the file that gpnn-fit wrote",
+                     shown);
+  if (state->fingerprint != view->fingerprint)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "target '%s': the pseudo-targets are those of another index", shown);
+  enum gpnn_status status =
+      find_array(state, view, GPNN_STATE_TARGET, -INFINITY, &pseudo->y, err);
+  return status == GPNN_OK ? find_array(state, view, GPNN_STATE_NOISE, 0, &pseudo->noise, err)
+                           : status;
+}
+
+/* What happens to the targets of a dataset. */
+struct changes {
+  const struct gpnn_transform **transforms;
+  struct gpnn_pseudo_targets *pseudo;
+  bool any;
+};
+
+static enum gpnn_status add_change(struct changes *changes, const struct gpnn_dataset *dataset,
+                                   const struct gpnn_parameters *parameters,
+                                   const struct gpnn_state *state, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *view;
+  bool is_transformed = parameters->transform.kind != GPNN_TRANSFORM_NONE;
+  bool is_replaced = gpnn_likelihood_is_of_counts(parameters->likelihood);
+  if (!is_transformed && !is_replaced) return GPNN_OK;
+  enum gpnn_status status = find_view(dataset, parameters, &view, err);
+  if (status != GPNN_OK) return status;
+  changes->any = true;
+  if (is_transformed) changes->transforms[view->target] = &parameters->transform;
+  return is_replaced ? find_pseudo_targets(state, view, &changes->pseudo[view->target], err)
+                     : GPNN_OK;
+}
+
 enum gpnn_status gpnn_channels_transform(const struct gpnn_dataset *dataset, size_t n,
                                          const struct gpnn_parameters *parameters,
+                                         const struct gpnn_state *state,
                                          struct gpnn_transformed **transformed,
                                          struct gpnn_error *err)
 {
   size_t n_targets = gpnn_dataset_n_targets(dataset);
-  const struct gpnn_dataset *view;
-  bool any = false;
-  enum gpnn_status status = GPNN_OK;
-  const struct gpnn_transform **transforms =
-      gpnn_alloc(n_targets, 1, sizeof(const struct gpnn_transform *));
-  if (transforms == NULL) return gpnn_fail_memory(err, "for the targets");
-  for (size_t c = 0; c < n && status == GPNN_OK; c++) {
-    if (parameters[c].transform.kind == GPNN_TRANSFORM_NONE) continue;
-    status = find_view(dataset, &parameters[c], &view, err);
-    if (status == GPNN_OK) transforms[view->target] = &parameters[c].transform;
-    any = true;
-  }
+  struct changes changes = {
+      .transforms = gpnn_alloc(n_targets, 1, sizeof(const struct gpnn_transform *)),
+      .pseudo = gpnn_alloc(n_targets, 1, sizeof *changes.pseudo)};
+  enum gpnn_status status = changes.transforms != NULL && changes.pseudo != NULL
+                                ? GPNN_OK
+                                : gpnn_fail_memory(err, "for the targets");
+  for (size_t c = 0; c < n && status == GPNN_OK; c++)
+    status = add_change(&changes, dataset, &parameters[c], state, err);
   *transformed = NULL;
-  if (status == GPNN_OK && any)
-    status = gpnn_transformed_new(transformed, dataset, transforms, err);
-  free(transforms);
+  if (status == GPNN_OK && changes.any)
+    status = gpnn_transformed_new(transformed, dataset, changes.transforms, changes.pseudo, err);
+  free(changes.transforms);
+  free(changes.pseudo);
   return status;
 }
 
@@ -111,7 +176,8 @@ static bool is_transformed_alike(const struct gpnn_dataset *view,
 {
   enum gpnn_transform_kind kind =
       view->transform == NULL ? GPNN_TRANSFORM_NONE : view->transform->kind;
-  return kind == parameters->transform.kind;
+  return kind == parameters->transform.kind &&
+         (view->observed != NULL) == gpnn_likelihood_is_of_counts(parameters->likelihood);
 }
 
 static enum gpnn_status find_channel(const struct gpnn_dataset *dataset,

@@ -5,7 +5,7 @@
  * and the parameters of its process.  Several targets are several channels of one model, which
  * computes only once what they have in common.  The calling sequence:
  *
- *   gpnn_channels_transform()   transforms the targets whose parameters say so
+ *   gpnn_channels_transform()   transforms the targets whose parameters say so, or replaces them
  *   gpnn_channels_find()   finds the target that each set of parameters belongs to
  *   gpnn_model_new()       prepares predictions
  *   gpnn_model_predict()   mean and variance of the latent functions, any number of times
@@ -68,6 +68,7 @@ struct gpnn_model;
 struct gpnn_heldout;         /* models/heldout.h */
 struct gpnn_holdout_options; /* models/heldout.h */
 struct gpnn_transformed;     /* dataset/transformed.h */
+struct gpnn_state;           /* container/state.h */
 
 /* ---- what goes in ------------------------------------------------------------------------- */
 
@@ -164,17 +165,27 @@ struct gpnn_counts {
   size_t n_upon;   /* where a training row is, but for rounding */
 };
 
+/* The arrays of a state that replace target and noise of the training rows. */
+#define GPNN_STATE_TARGET "pseudo-target"
+#define GPNN_STATE_NOISE "pseudo-noise"
+
 /* ---- functions ---------------------------------------------------------------------------- */
 
 /*
- * The dataset that models of these parameters (n) work on.  If any of them has a transform,
- * '*transformed' is a copy of 'dataset' with the targets so transformed (dataset/transformed.h):
- * use its views instead, and free it after the models, before the dataset.  Otherwise NULL.
- * GPNN_EDATA and GPNN_ENOMEM as gpnn_transformed_new().  GPNN_EMISMATCH: there is no such target.
+ * The dataset that models of these parameters (n) work on.  If any of them has a transform, or is of
+ * counts, '*transformed' is a copy of 'dataset' with the targets so transformed, or replaced by the
+ * pseudo-targets that 'state' has for them (dataset/transformed.h): use its views instead, and free
+ * it after the models, before the dataset and the state, from which it borrows.  Otherwise NULL.
+ * 'state' may be NULL: there is none.
+ *
+ * GPNN_EDATA and GPNN_ENOMEM as gpnn_transformed_new().  GPNN_EMISMATCH: there is no such target; or
+ * parameters of counts come without a state, or with that of another index.  GPNN_EFORMAT: the state
+ * does not have what it should.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_channels_transform(const struct gpnn_dataset *dataset,
                                                          size_t n,
                                                          const struct gpnn_parameters *parameters,
+                                                         const struct gpnn_state *state,
                                                          struct gpnn_transformed **transformed,
                                                          struct gpnn_error *err);
 

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "likelihood/count.h"
 #include "likelihood/target_warp.h"
 #include "models/reach.h"
 
@@ -19,6 +20,8 @@ struct output {
   struct gpnn_target_warp target;
   struct gpnn_warp transform;   /* of 'target' */
   const struct gpnn_warp *warp; /* 'transform', or NULL: the target has none */
+  struct gpnn_count_law law;    /* of counts */
+  const struct gpnn_count_law *count; /* 'law', or NULL: no counts are predicted */
 };
 
 struct gpnn_predictor {
@@ -47,6 +50,21 @@ static size_t most_terms(const struct gpnn_parameters *parameters)
     if (n > most) most = n;
   }
   return most;
+}
+
+/* Counts, or the logarithm of their mean, come in units of their own. */
+static enum gpnn_status output_of_counts(struct output *output, enum gpnn_units units,
+                                         bool is_latent, struct gpnn_error *err)
+{
+  const struct gpnn_parameters *parameters = output->parameters;
+  bool is_poisson = parameters->likelihood == GPNN_LIKELIHOOD_POISSON;
+  if (units != GPNN_UNITS_ORIGINAL)
+    return gpnn_fail(err, GPNN_EINVAL, "counts have no other units than their own");
+  output->scale = 1;
+  output->centre = 0;
+  output->law.dispersion = is_poisson ? INFINITY : parameters->dispersion;
+  if (!is_latent) output->count = &output->law;
+  return GPNN_OK;
 }
 
 static enum gpnn_status output_init(struct output *output, const struct gpnn_model *model,
@@ -79,7 +97,10 @@ static enum gpnn_status output_init(struct output *output, const struct gpnn_mod
     output->transform = gpnn_target_warp_function(&output->target);
     output->warp = &output->transform;
   }
-  return output->terms != NULL ? GPNN_OK : gpnn_fail_memory(err, "for predictions");
+  if (output->terms == NULL) return gpnn_fail_memory(err, "for predictions");
+  return gpnn_likelihood_is_of_counts(parameters->likelihood)
+             ? output_of_counts(output, options->units, options->latent, err)
+             : GPNN_OK;
 }
 
 enum gpnn_status gpnn_predictor_new(struct gpnn_predictor **predictor,
@@ -98,7 +119,7 @@ enum gpnn_status gpnn_predictor_new(struct gpnn_predictor **predictor,
     status = output_init(&new->outputs[c], model, c, options, err);
   new->needs_variance = !options->mean_only;
   for (size_t c = 0; c < n && status == GPNN_OK; c++)
-    new->needs_variance = new->needs_variance || new->outputs[c].warp != NULL;
+    new->needs_variance = new->needs_variance || gpnn_predictor_needs_scores(new, c);
   for (size_t c = 0; c < n && status == GPNN_OK && new->needs_variance; c++)
     new->needs_row = new->needs_row || gpnn_head_needs_row(&new->outputs[c].head);
   if (status == GPNN_OK)
@@ -234,7 +255,8 @@ static struct gpnn_distribution distribution_of(const struct output *output,
       .location = converts ? output->centre + output->scale * value.mean : value.mean,
       .sd = (converts ? output->scale : 1) * sqrt(value.variance),
       .degrees = degrees > 0 ? degrees : INFINITY,
-      .warp = output->warp};
+      .warp = output->warp,
+      .count = output->count};
 }
 
 /* Adds the offset of row 'i' to the target.  Rows without offsets keep the sign of zeros. */
@@ -410,7 +432,8 @@ void gpnn_predict_scores(const struct gpnn_predictor *predictor, size_t n,
 
 bool gpnn_predictor_needs_scores(const struct gpnn_predictor *predictor, size_t channel)
 {
-  return predictor->outputs[channel].warp != NULL;
+  const struct output *output = &predictor->outputs[channel];
+  return output->warp != NULL || output->count != NULL;
 }
 
 double gpnn_predictor_unit(const struct gpnn_predictor *predictor, size_t channel)

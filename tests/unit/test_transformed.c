@@ -29,7 +29,7 @@ static void set_up(struct setting *s, enum gpnn_transform_kind kind)
                                        .neighbours = M};
   if (kind != GPNN_TRANSFORM_NONE)
     assert_ok(gpnn_transformed_fit(&s->params.transform, s->f.data, kind, 1, &err));
-  assert_ok(gpnn_channels_transform(s->f.data, 1, &s->params, &s->transformed, &err));
+  assert_ok(gpnn_channels_transform(s->f.data, 1, &s->params, NULL, &s->transformed, &err));
   const struct gpnn_dataset *dataset =
       s->transformed == NULL ? s->f.data : gpnn_transformed_target(s->transformed, 0);
   assert_ok(make_model(&s->model, dataset, &s->params, 0, 2, &err));
@@ -132,7 +132,7 @@ static void a_target_that_is_not_positive_is_named(void **state)
   y[6] = 0;
   cy[1] = -2;
   assert_true(gpnn_transform_set(&t, GPNN_TRANSFORM_LOG, 4, numbers, &why));
-  assert_fails(gpnn_transformed_new(&transformed, &dataset, transforms, &err), GPNN_EDATA,
+  assert_fails(gpnn_transformed_new(&transformed, &dataset, transforms, NULL, &err), GPNN_EDATA,
                "calibration row 2 of the index has -1");
   assert_ok(gpnn_transformed_check(&dataset, GPNN_TRANSFORM_RANK, &err));
   fixture_free(&f);
@@ -164,7 +164,7 @@ static void parameters_and_dataset_have_the_same_transform(void **state)
   assert_fails(gpnn_channels_find(gpnn_transformed_target(s.transformed, 0), 1, &s.params, &channel,
                                   &other, &err),
                GPNN_EINVAL, "not transformed as the parameters say");
-  assert_ok(gpnn_channels_transform(s.f.data, 1, &s.params, &transformed, &err));
+  assert_ok(gpnn_channels_transform(s.f.data, 1, &s.params, NULL, &transformed, &err));
   assert_null(transformed);
   tear_down(&s);
 }

@@ -157,11 +157,13 @@ static bool is_same(double a, double b)
   return difference <= rounding * (a > b ? a : b);
 }
 
-/* Known noise differs between targets only by their variances in the table. */
+/* Known noise differs between targets only by their variances in the table, unless it is that of
+ * pseudo-targets. */
 bool gpnn_local_same_family(const struct gpnn_local_channel *a, const struct gpnn_local_channel *b)
 {
   const struct gpnn_covariance *p = &a->params->covariance, *q = &b->params->covariance;
   double sd_a = a->data->scaling.y_sd, sd_b = b->data->scaling.y_sd;
+  if ((a->data->observed != NULL || b->data->observed != NULL) && a->data != b->data) return false;
   if (!is_same(p->noise / p->kernelscale, q->noise / q->kernelscale)) return false;
   return a->data->noise == NULL ||
          is_same(p->kernelscale * sd_a * sd_a, q->kernelscale * sd_b * sd_b);

@@ -1,0 +1,212 @@
+#include "cmd/fit/counts.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/fit/report.h"
+#include "container/state.h"
+#include "models/count_sites.h"
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+bool fit_asks_for_counts(const struct fit_arguments *a)
+{
+  return a->likelihood != FIT_LIKELIHOOD_AUTO &&
+         gpnn_likelihood_is_of_counts((enum gpnn_likelihood)a->likelihood);
+}
+
+bool fit_counts_resolve(const struct cli *cli, struct fit_arguments *a)
+{
+  static const char *const others[] = {"preset", "method", "transform", "lengthscales", "members"};
+  if (a->dispersion > 0 && a->likelihood != GPNN_LIKELIHOOD_NEGBIN)
+    return cli_refuse(cli, "option --fix: a dispersion needs --likelihood negbin");
+  if (!fit_asks_for_counts(a)) return true;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (cli_given(cli, others[i]))
+      return cli_refuse(cli, "option --%s does not apply to the likelihoods of counts", others[i]);
+  if (strcmp(cli->output, "-") == 0 && isatty(STDOUT_FILENO))
+    return cli_refuse(cli, "the parameters of counts come with numbers for every row, which a "
+                           "terminal cannot show: give -o FILE, or a pipe");
+  a->is_shared = false;
+  return true;
+}
+
+/* ---- regression --------------------------------------------------------------------------- */
+
+/* Options as they are for regression on pseudo-targets in standardised units. */
+static struct gpnn_choose_options regression(const struct fit_arguments *a,
+                                             const struct gpnn_count_sites *sites)
+{
+  struct gpnn_choose_options choose = a->choose;
+  double square = sites->unit * sites->unit;
+  choose.likelihood = GPNN_LIKELIHOOD_GAUSSIAN;
+  choose.fit.fixed_kernelscale /= square;
+  choose.fit.fixed_noise /= square;
+  return choose;
+}
+
+/* Leaves nothing to choose: what 'params' have is estimated again, from where they are. */
+static void continue_from(struct gpnn_choose_options *choose, const struct gpnn_parameters *params)
+{
+  choose->fit.kernel = params->covariance.kernel;
+  choose->fit.smoothness = params->covariance.smoothness;
+  choose->fit.ard = params->covariance.n_lengthscales > 1;
+  choose->fit.rotation = params->covariance.rotation;
+  choose->fit.neighbours = params->neighbours;
+  choose->fit.start = params;
+  choose->fit.n_starts = 0;
+  choose->kernel = choose->ard = choose->neighbours = choose->k = choose->rotation = false;
+  choose->rotate = GPNN_ROTATE_NONE;
+}
+
+/* The parameters to start from, in the units of the regression: those of --start, unless these are
+ * of something else than counts, whose units are others. */
+static enum gpnn_status bring_start(const struct gpnn_count_sites *sites,
+                                    struct gpnn_parameters *start, struct gpnn_error *err)
+{
+  if (!gpnn_likelihood_is_of_counts(start->likelihood)) return GPNN_OK;
+  return gpnn_parameters_change_units(start, -sites->centre / sites->unit, 1 / sites->unit, err);
+}
+
+/* Regression on the sites, by the first fit of counts. */
+static enum gpnn_status fit_first(const struct cli *cli, const struct fit_arguments *a,
+                                  struct gpnn_count_sites *sites, struct gpnn_parameters *params,
+                                  struct gpnn_choose_report *report, struct gpnn_error *err)
+{
+  struct gpnn_dataset view;
+  const struct gpnn_dataset *views[] = {&view};
+  gpnn_count_sites_standardise(sites, true, &view);
+  struct gpnn_choose_options choose = regression(a, sites);
+  struct gpnn_parameters start = {0};
+  enum gpnn_status status = GPNN_OK;
+  if (a->start != NULL) {
+    status = gpnn_parameters_read_one(&start, a->start, err);
+    if (status == GPNN_OK) status = bring_start(sites, &start, err);
+    choose.fit.start = &start;
+  }
+  struct fit_report_tries telling = {cli, 0, gpnn_choose_most(&view, &choose)};
+  if (status == GPNN_OK)
+    status = gpnn_choose(1, views, &choose, fit_report_try, &telling, params, report, err);
+  gpnn_parameters_release(&start);
+  return status == GPNN_OK ? gpnn_parameters_change_units(params, sites->centre, sites->unit, err)
+                           : status;
+}
+
+/* The same again, once the sites are better; parameters stay if the new ones cannot be found. */
+static enum gpnn_status fit_again(const struct fit_arguments *a, struct gpnn_count_sites *sites,
+                                  struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  struct gpnn_dataset view;
+  const struct gpnn_dataset *views[] = {&view};
+  struct gpnn_parameters again = {0};
+  struct gpnn_choose_report report;
+  gpnn_count_sites_standardise(sites, true, &view);
+  struct gpnn_choose_options choose = regression(a, sites);
+  continue_from(&choose, params);
+  enum gpnn_status status =
+      gpnn_parameters_change_units(params, -sites->centre / sites->unit, 1 / sites->unit, err);
+  if (status == GPNN_OK)
+    status = gpnn_choose(1, views, &choose, NULL, NULL, &again, &report, err);
+  if (status == GPNN_OK) {
+    struct gpnn_parameters before = *params;
+    *params = again;
+    again = before;
+  }
+  gpnn_parameters_release(&again);
+  if (status == GPNN_OK || status == GPNN_ENUMERIC)
+    status = gpnn_parameters_change_units(params, sites->centre, sites->unit, err);
+  return status;
+}
+
+/* ---- sweeps ------------------------------------------------------------------------------- */
+
+/* Makes parameters of a regression those of counts.  What regression takes for noise besides that of
+ * the sites is variation beyond Poisson's, for which the negative binomial has its dispersion. */
+static void make_counts(const struct fit_arguments *a, double dispersion,
+                        struct gpnn_parameters *params)
+{
+  const double least = 0.05, most = 1000;
+  params->likelihood = (enum gpnn_likelihood)a->likelihood;
+  if (params->likelihood != GPNN_LIKELIHOOD_NEGBIN) return;
+  double beyond = expm1(params->covariance.noise);
+  params->dispersion = dispersion > 0 ? dispersion : fmin(fmax(1 / beyond, least), most);
+  if (a->choose.fit.fixed_noise == 0) params->covariance.noise = 0;
+}
+
+static enum gpnn_status sweep(const struct cli *cli, const struct fit_arguments *a, size_t n,
+                              struct gpnn_count_sites *sites, struct gpnn_parameters *params,
+                              struct gpnn_count_sites_report *report, struct gpnn_error *err)
+{
+  const struct gpnn_count_sites_options options = {.sweeps = n,
+                                                   .fixed_dispersion = a->dispersion > 0,
+                                                   .seed = cli->seed,
+                                                   .threads = a->choose.fit.threads};
+  enum gpnn_status status = gpnn_count_sites_sweep(sites, params, &options, report, err);
+  if (status != GPNN_OK) return status;
+  cli_note(cli, "%zu sweeps: NLL %.4f of %zu counts left out", report->sweeps, report->loss,
+           report->n_rows);
+  return GPNN_OK;
+}
+
+/* Finds sites and parameters in turn. */
+static enum gpnn_status alternate(const struct cli *cli, const struct fit_arguments *a,
+                                  struct gpnn_count_sites *sites, struct gpnn_parameters *params,
+                                  struct gpnn_choose_report *report,
+                                  struct gpnn_count_sites_report *swept, struct gpnn_error *err)
+{
+  enum { FIRST_SWEEPS = 2, LAST_SWEEPS = 8 };
+  enum gpnn_status status = fit_first(cli, a, sites, params, report, err);
+  if (status != GPNN_OK) return status;
+  make_counts(a, a->dispersion, params);
+  status = sweep(cli, a, FIRST_SWEEPS, sites, params, swept, err);
+  double dispersion = params->dispersion;
+  if (status == GPNN_OK) status = fit_again(a, sites, params, err);
+  if (status != GPNN_OK) return status;
+  make_counts(a, dispersion, params);
+  return sweep(cli, a, LAST_SWEEPS, sites, params, swept, err);
+}
+
+/* Adds comments for readers, and the sites to the state. */
+static enum gpnn_status record(const struct gpnn_count_sites *sites,
+                               const struct gpnn_choose_report *report,
+                               const struct gpnn_count_sites_report *swept,
+                               struct gpnn_parameters *params, struct gpnn_state *state,
+                               struct gpnn_error *err)
+{
+  const char *target = sites->dataset->schema.target.name;
+  size_t n = sites->dataset->n;
+  enum gpnn_status status = fit_report_annotate(params, sites->dataset, report, err);
+  params->provenance.estimation = (struct gpnn_estimation){0}; /* it says nothing of counts */
+  if (status == GPNN_OK)
+    status = gpnn_parameters_comment(params, err, "counts: NLL %.4f (%zu rows left out)",
+                                     swept->loss, swept->n_rows);
+  if (status == GPNN_OK)
+    status = gpnn_state_add(state, target, GPNN_STATE_TARGET, n, sites->target, err);
+  return status == GPNN_OK ? gpnn_state_add(state, target, GPNN_STATE_NOISE, n, sites->noise, err)
+                           : status;
+}
+
+enum gpnn_status fit_counts(const struct cli *cli, const struct fit_arguments *a,
+                            const struct gpnn_dataset *dataset, size_t t, struct gpnn_state *state,
+                            struct gpnn_parameters *params, bool *is_counts, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *view = gpnn_dataset_target(dataset, t);
+  struct gpnn_count_sites sites = {0};
+  struct gpnn_choose_report report = {0};
+  struct gpnn_count_sites_report swept = {0};
+  enum gpnn_status status = gpnn_count_sites_new(&sites, view, err);
+  *is_counts = status != GPNN_EDATA;
+  if (status != GPNN_OK) return status;
+  fit_report_begin(cli, dataset, t, 1);
+  status = alternate(cli, a, &sites, params, &report, &swept, err);
+  fit_report_end_tried(cli);
+  if (status == GPNN_OK) status = record(&sites, &report, &swept, params, state, err);
+  if (status == GPNN_OK) {
+    fit_report_found(cli, 1, params, a->choose.fit.thin, &report.fit);
+    fit_report_result(cli, params, &report);
+  }
+  fit_report_end(cli);
+  gpnn_count_sites_release(&sites);
+  return status;
+}

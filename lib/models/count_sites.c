@@ -1,0 +1,312 @@
+#include "models/count_sites.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "likelihood/count.h"
+#include "models/model.h"
+
+/* ---- counts ------------------------------------------------------------------------------- */
+
+double gpnn_count_sites_restore(const struct gpnn_dataset *dataset, double standardised)
+{
+  double y = gpnn_scaling_restore(&dataset->scaling, standardised, 0), whole = round(y);
+  double allowed = GPNN_COUNT_SITES_ROUNDING * (fabs(y) + dataset->scaling.y_sd);
+  bool is_whole = fabs(y - whole) <= fmin(allowed, 0.25);
+  return is_whole && gpnn_count_is_count(fabs(whole)) && whole >= 0 ? fabs(whole) : nan("");
+}
+
+static enum gpnn_status refuse(const struct gpnn_dataset *dataset, const char *rows, size_t row,
+                               double standardised, struct gpnn_error *err)
+{
+  char name[GPNN_MASK_BYTES];
+  return gpnn_fail(err, GPNN_EDATA,
+                   "target '%s': %s row %zu of the index has %.10g, but counts are whole numbers "
+                   "from 0 on",
+                   gpnn_schema_column_name(&dataset->schema.target, name), rows, row + 1,
+                   gpnn_scaling_restore(&dataset->scaling, standardised, 0));
+}
+
+static enum gpnn_status read_counts(const struct gpnn_dataset *dataset, double *count,
+                                    struct gpnn_error *err)
+{
+  for (size_t i = 0; i < dataset->n; i++) {
+    count[i] = gpnn_count_sites_restore(dataset, dataset->y[i]);
+    if (isnan(count[i])) return refuse(dataset, "training", i, dataset->y[i], err);
+  }
+  for (size_t i = 0; i < dataset->n_calibration; i++)
+    if (isnan(gpnn_count_sites_restore(dataset, dataset->calibration_y[i])))
+      return refuse(dataset, "calibration", i, dataset->calibration_y[i], err);
+  return GPNN_OK;
+}
+
+/* Known noise and offsets are those of numbers. */
+static enum gpnn_status check_columns(const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  char name[GPNN_MASK_BYTES];
+  gpnn_schema_column_name(&dataset->schema.target, name);
+  if (dataset->noise != NULL)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "target '%s': the rows have known noise variances, which counts have not",
+                     name);
+  if (dataset->offset != NULL)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "target '%s': an offset adds to the target, and not to the logarithm of the "
+                     "mean of counts: use gpnn-index --exposure",
+                     name);
+  return GPNN_OK;
+}
+
+/* The logarithm of the exposure of training row 'i'. */
+static double log_exposure(const struct gpnn_dataset *dataset, size_t i)
+{
+  return dataset->exposure == NULL ? 0 : log(dataset->exposure[i]);
+}
+
+static void begin(struct gpnn_count_sites *sites)
+{
+  for (size_t i = 0; i < sites->dataset->n; i++) {
+    double about = sites->count[i] + 0.5;
+    sites->target[i] = log(about) - log_exposure(sites->dataset, i);
+    sites->noise[i] = 1 / about;
+  }
+}
+
+enum gpnn_status gpnn_count_sites_new(struct gpnn_count_sites *sites,
+                                      const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  size_t n = dataset->n;
+  struct gpnn_count_sites new = {.dataset = dataset,
+                                 .count = gpnn_alloc(n, 1, sizeof *new.count),
+                                 .target = gpnn_alloc(n, 1, sizeof *new.target),
+                                 .noise = gpnn_alloc(n, 1, sizeof *new.noise),
+                                 .z = gpnn_alloc(n, 1, sizeof *new.z),
+                                 .z_noise = gpnn_alloc(n, 1, sizeof *new.z_noise)};
+  enum gpnn_status status = check_columns(dataset, err);
+  if (status == GPNN_OK && !(new.count && new.target && new.noise && new.z && new.z_noise))
+    status = gpnn_fail_memory(err, "for counts");
+  if (status == GPNN_OK) status = read_counts(dataset, new.count, err);
+  if (status != GPNN_OK) {
+    gpnn_count_sites_release(&new);
+    return status;
+  }
+  begin(&new);
+  *sites = new;
+  return GPNN_OK;
+}
+
+void gpnn_count_sites_release(struct gpnn_count_sites *sites)
+{
+  free(sites->count);
+  free(sites->target);
+  free(sites->noise);
+  free(sites->z);
+  free(sites->z_noise);
+  *sites = (struct gpnn_count_sites){0};
+}
+
+void gpnn_count_sites_standardise(struct gpnn_count_sites *sites, bool has_mean,
+                                  struct gpnn_dataset *view)
+{
+  size_t n = sites->dataset->n;
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < n; i++) sum += sites->target[i];
+  sites->centre = has_mean ? sum / (double)n : 0;
+  for (size_t i = 0; i < n; i++) squares += pow(sites->target[i] - sites->centre, 2);
+  sites->unit = squares > 0 ? sqrt(squares / (double)n) : 1;
+  for (size_t i = 0; i < n; i++) {
+    sites->z[i] = (sites->target[i] - sites->centre) / sites->unit;
+    sites->z_noise[i] = sites->noise[i] / (sites->unit * sites->unit);
+  }
+  *view = *sites->dataset;
+  view->y = sites->z;
+  view->noise = sites->z_noise;
+  view->n_calibration = 0;
+}
+
+/* ---- a sweep ------------------------------------------------------------------------------ */
+
+enum { MOST_SCORED = 4096, TOGETHER = 16 };
+
+/* The state of sweeps; arrays are owned. */
+struct sweeps {
+  struct gpnn_count_sites *sites;
+  struct gpnn_parameters *params;
+  const struct gpnn_count_sites_options *options;
+  struct gpnn_dataset view; /* with the sites as targets */
+  int64_t *self;
+  double *mean, *variance; /* of f at all rows, each left out; with the noise of the parameters */
+  size_t n_scored;
+  uint64_t *scored; /* rows that the dispersion is estimated from */
+  double *loss;
+};
+
+static void sweeps_release(struct sweeps *s)
+{
+  free(s->self);
+  free(s->mean);
+  free(s->variance);
+  free(s->scored);
+  free(s->loss);
+}
+
+static enum gpnn_status sweeps_init(struct sweeps *s, struct gpnn_error *err)
+{
+  struct gpnn_rng rng;
+  size_t n = s->sites->dataset->n;
+  s->n_scored = n < MOST_SCORED ? n : MOST_SCORED;
+  s->view = *s->sites->dataset;
+  s->view.observed = s->view.y;
+  s->view.y = s->sites->target;
+  s->view.noise = s->sites->noise;
+  s->self = gpnn_alloc(n, 1, sizeof *s->self);
+  s->mean = gpnn_alloc(n, 1, sizeof *s->mean);
+  s->variance = gpnn_alloc(n, 1, sizeof *s->variance);
+  s->scored = gpnn_alloc(s->n_scored, 1, sizeof *s->scored);
+  s->loss = gpnn_alloc(s->n_scored, 1, sizeof *s->loss);
+  if (!s->self || !s->mean || !s->variance || !s->scored || !s->loss)
+    return gpnn_fail_memory(err, "for counts");
+  for (size_t i = 0; i < n; i++) s->self[i] = (int64_t)i;
+  gpnn_rng_init(&rng, s->options->seed, GPNN_RNG_COUNTS);
+  return gpnn_rng_sample(&rng, n, s->n_scored, s->scored, err);
+}
+
+/* Predicts f at all rows; 'first' has the search. */
+static enum gpnn_status predict(struct sweeps *s, const struct gpnn_model *first,
+                                struct gpnn_error *err)
+{
+  struct gpnn_model *model = NULL;
+  struct gpnn_counts counts = {0};
+  const struct gpnn_channel channel = {&s->view, s->params};
+  const struct gpnn_query query = {.n = s->view.n,
+                                   .x = s->view.x,
+                                   .regressors = s->view.regressors,
+                                   .self = s->self};
+  const struct gpnn_latent latent = {.mean = s->mean, .variance = s->variance};
+  enum gpnn_status status = gpnn_model_with(first, &channel, &model, err);
+  if (status == GPNN_OK) status = gpnn_model_predict(model, &query, &latent, &counts, err);
+  gpnn_model_free(model);
+  for (size_t i = 0; i < s->view.n && status == GPNN_OK; i++)
+    s->variance[i] += s->params->covariance.noise;
+  return status;
+}
+
+static struct gpnn_count_law law_of(const struct gpnn_parameters *params)
+{
+  bool is_poisson = params->likelihood == GPNN_LIKELIHOOD_POISSON;
+  return (struct gpnn_count_law){is_poisson ? INFINITY : params->dispersion};
+}
+
+/* What is known of the logarithm of the mean of row 'i'. */
+static struct gpnn_count_latent latent_of(const struct sweeps *s, size_t i)
+{
+  return (struct gpnn_count_latent){s->mean[i] + log_exposure(s->sites->dataset, i),
+                                    sqrt(s->variance[i])};
+}
+
+struct scoring {
+  const struct sweeps *sweeps;
+  struct gpnn_count_law law;
+};
+
+static void find_loss(void *context, size_t thread, size_t k)
+{
+  const struct scoring *scoring = context;
+  const struct sweeps *s = scoring->sweeps;
+  size_t i = (size_t)s->scored[k];
+  const struct gpnn_count_latent latent = latent_of(s, i);
+  (void)thread;
+  s->loss[k] = -gpnn_count_marginal(&scoring->law, &latent, s->sites->count[i]);
+}
+
+static double loss_under(const struct sweeps *s, struct gpnn_count_law law)
+{
+  struct scoring scoring = {s, law};
+  double sum = 0;
+  gpnn_threads_each(s->options->threads, s->n_scored, TOGETHER, find_loss, &scoring);
+  for (size_t k = 0; k < s->n_scored; k++) sum += s->loss[k];
+  return sum / (double)s->n_scored;
+}
+
+static double dispersion_at(int k)
+{
+  return pow(10, k / 10.0);
+}
+
+/* Moves the dispersion to the best of the grid, in steps that become shorter; returns its loss. */
+static double find_dispersion(const struct sweeps *s)
+{
+  enum { LONGEST = 8 };
+  int best = (int)lround(10 * log10(s->params->dispersion));
+  best = best < GPNN_COUNT_SITES_LEAST  ? GPNN_COUNT_SITES_LEAST
+         : best > GPNN_COUNT_SITES_MOST ? GPNN_COUNT_SITES_MOST
+                                        : best;
+  double least = loss_under(s, (struct gpnn_count_law){dispersion_at(best)});
+  for (int step = LONGEST; step > 0; step /= 2)
+    for (int sign = -1; sign <= 1; sign += 2)
+      for (int k = best + sign * step; k >= GPNN_COUNT_SITES_LEAST && k <= GPNN_COUNT_SITES_MOST;
+           k += sign * step) {
+        double loss = loss_under(s, (struct gpnn_count_law){dispersion_at(k)});
+        if (!(loss < least)) break;
+        best = k;
+        least = loss;
+      }
+  s->params->dispersion = dispersion_at(best);
+  return least;
+}
+
+static void find_site(void *context, size_t thread, size_t i)
+{
+  const struct scoring *scoring = context;
+  const struct sweeps *s = scoring->sweeps;
+  const double least = 1e-12; /* of the variance of f, which rounding may leave at 0 */
+  const struct gpnn_count_latent latent = {latent_of(s, i).mean, sqrt(fmax(s->variance[i], least))};
+  struct gpnn_count_site site = gpnn_count_site(&scoring->law, s->sites->count[i], &latent);
+  (void)thread;
+  s->sites->target[i] = site.target - log_exposure(s->sites->dataset, i);
+  s->sites->noise[i] = site.noise;
+}
+
+/* One sweep; returns its loss. */
+static enum gpnn_status sweep(struct sweeps *s, const struct gpnn_model *first, double *loss,
+                              struct gpnn_error *err)
+{
+  enum gpnn_status status = predict(s, first, err);
+  if (status != GPNN_OK) return status;
+  bool finds = s->params->likelihood == GPNN_LIKELIHOOD_NEGBIN && !s->options->fixed_dispersion;
+  *loss = finds ? find_dispersion(s) : loss_under(s, law_of(s->params));
+  struct scoring scoring = {s, law_of(s->params)};
+  gpnn_threads_each(s->options->threads, s->view.n, TOGETHER, find_site, &scoring);
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_count_sites_sweep(struct gpnn_count_sites *sites,
+                                        struct gpnn_parameters *params,
+                                        const struct gpnn_count_sites_options *options,
+                                        struct gpnn_count_sites_report *report,
+                                        struct gpnn_error *err)
+{
+  const double enough = 1e-4;
+  struct sweeps s = {.sites = sites, .params = params, .options = options};
+  const struct gpnn_model_options model_options = {.threads = options->threads};
+  const struct gpnn_channel channel = {&s.view, params};
+  struct gpnn_count_sites_report result = {.loss = INFINITY};
+  struct gpnn_model *first = NULL;
+  enum gpnn_status status = sweeps_init(&s, err);
+  if (status == GPNN_OK) status = gpnn_model_new(&first, 1, &channel, &model_options, err);
+  for (bool changes = true; changes && result.sweeps < options->sweeps && status == GPNN_OK;) {
+    double loss = INFINITY;
+    status = sweep(&s, first, &loss, err);
+    changes = !(fabs(loss - result.loss) < enough);
+    result.loss = loss;
+    result.n_rows = s.n_scored;
+    result.sweeps++;
+  }
+  gpnn_model_free(first);
+  sweeps_release(&s);
+  if (status == GPNN_OK) *report = result;
+  return status;
+}
