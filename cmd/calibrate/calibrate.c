@@ -237,8 +237,9 @@ static const char *kind_of_rows(const struct calibrate_arguments *a, enum gpnn_c
 /* The law that a scale was calibrated to, in words. */
 static const char *describe_law(const struct gpnn_scale_law *law, char text[128])
 {
-  int used =
-      snprintf(text, 128, "scale %.6g, %.3g degrees of freedom", law->scale.factor, law->degrees);
+  int used = snprintf(text, 128, "scale %.6g", law->scale.factor);
+  if (law->degrees > 0)
+    used += snprintf(text + used, 128 - (size_t)used, ", %.3g degrees of freedom", law->degrees);
   if (law->scale.term[GPNN_SCALE_MISFIT].coefficient != 0)
     snprintf(text + used, 128 - (size_t)used, ", misfit to the power %.3g",
              law->scale.term[GPNN_SCALE_MISFIT].coefficient);
@@ -323,7 +324,7 @@ static void report_json(const struct cli *cli, const struct calibrate_arguments 
   json_number(report, noise ? "factor" : adjusted, calibration->alpha);
   json_number(report, "standard-error", choice->circular ? NAN : calibration->standard_error);
   json_flag(report, "applied", applied);
-  if (calibration->by_scale) json_number(report, "degrees", law->degrees);
+  if (law->degrees > 0) json_number(report, "degrees", law->degrees);
   if (calibration->by_scale)
     json_number(report, "misfit-power", law->scale.term[GPNN_SCALE_MISFIT].coefficient);
   if (calibration->by_temperature) temperature_to_json(report, calibration);

@@ -203,7 +203,7 @@ enum gpnn_status fit_counts(const struct cli *cli, const struct fit_arguments *a
   fit_report_end_tried(cli);
   if (status == GPNN_OK) status = record(&sites, &report, &swept, params, state, err);
   if (status == GPNN_OK) {
-    fit_report_found(cli, 1, params, a->choose.fit.thin, &report.fit);
+    fit_report_found(cli, 0, params, a->choose.fit.thin, &report.fit);
     fit_report_result(cli, params, &report);
   }
   fit_report_end(cli);

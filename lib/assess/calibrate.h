@@ -15,7 +15,9 @@
  * If the parameters have a likelihood (struct gpnn_parameters) other than the Gaussian, kernel
  * scale and noise stay as they are: instead, the scale of the predictive distribution and its
  * degrees of freedom are estimated from the rows (likelihood/scale.h).  Of classes it is the
- * temperature of their probabilities (equations 13.16 and 13.18 to 13.20).
+ * temperature of their probabilities (equations 13.16 and 13.18 to 13.20).  With counts it is
+ * the factor on the variance of the latent function, with its noise, that makes the rows' counts
+ * most likely (equation 14.17); 'z' then has the half-widths that conformal intervals need.
  */
 #ifndef GPNN_ASSESS_CALIBRATE_H
 #define GPNN_ASSESS_CALIBRATE_H

@@ -13,6 +13,7 @@ struct gpnn_heldout gpnn_heldout_of_dataset(const struct gpnn_dataset *dataset)
                                          .regressors = dataset->calibration_regressors},
                                .y = dataset->calibration_y,
                                .noise = dataset->calibration_noise,
+                               .exposure = dataset->calibration_exposure,
                                .cluster_rows = 1};
 }
 
@@ -26,9 +27,10 @@ enum gpnn_status gpnn_heldout_new(struct gpnn_heldout *heldout, const struct gpn
   own->self = gpnn_alloc(n, 1, sizeof *own->self);
   own->regressors = gpnn_alloc(n, p, sizeof *own->regressors);
   own->noise = gpnn_alloc(n, 1, sizeof *own->noise);
+  own->exposure = gpnn_alloc(n, 1, sizeof *own->exposure);
   if (n_candidates > 0) own->candidates = gpnn_alloc(n, n_candidates, sizeof *own->candidates);
   if (own->x == NULL || own->y == NULL || own->self == NULL || own->regressors == NULL ||
-      own->noise == NULL || (n_candidates > 0 && own->candidates == NULL))
+      own->noise == NULL || own->exposure == NULL || (n_candidates > 0 && own->candidates == NULL))
     return gpnn_fail_memory(err, "for calibration");
   heldout->query = (struct gpnn_query){.n = n,
                                        .x = own->x,
@@ -39,6 +41,7 @@ enum gpnn_status gpnn_heldout_new(struct gpnn_heldout *heldout, const struct gpn
   heldout->y = own->y;
   /* The noise of a pseudo-target says nothing of the target. */
   heldout->noise = dataset->noise == NULL || dataset->observed != NULL ? NULL : own->noise;
+  heldout->exposure = dataset->exposure == NULL ? NULL : own->exposure;
   heldout->cluster_rows = 1;
   return GPNN_OK;
 }
@@ -53,6 +56,7 @@ void gpnn_heldout_set(struct gpnn_heldout *heldout, const struct gpnn_dataset *d
     memcpy(own->regressors + i * p, dataset->regressors + row * p, p * sizeof *own->regressors);
   own->y[i] = dataset->observed != NULL ? dataset->observed[row] : dataset->y[row];
   own->noise[i] = dataset->noise == NULL ? 0 : dataset->noise[row];
+  own->exposure[i] = dataset->exposure == NULL ? 1 : dataset->exposure[row];
   own->self[i] = (int64_t)row;
 }
 
@@ -88,6 +92,7 @@ void gpnn_heldout_release(struct gpnn_heldout *heldout)
   free(heldout->own.self);
   free(heldout->own.regressors);
   free(heldout->own.noise);
+  free(heldout->own.exposure);
   free(heldout->own.candidates);
   *heldout = (struct gpnn_heldout){0};
 }
