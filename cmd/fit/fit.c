@@ -157,6 +157,7 @@ static enum gpnn_status fit_as_counts(const struct cli *cli, const struct fit_ar
   if (status == GPNN_OK) return status;
   cli_warn(cli, "%s; fitted with --likelihood local", why.text);
   numbers.likelihood = GPNN_LIKELIHOOD_LOCAL;
+  numbers.choose.likelihood = GPNN_LIKELIHOOD_LOCAL;
   return fit_targets(cli, &numbers, targets, params, err);
 }
 

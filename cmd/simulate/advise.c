@@ -302,6 +302,10 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
   struct gpnn_output *output = NULL;
   bool table = r.a->form != TABLE_NONE;
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), r.a->params, false, &opened, err);
+  for (size_t t = 0; t < opened.n && status == GPNN_OK; t++)
+    if (gpnn_likelihood_is_of_counts(opened.parameters[t].likelihood))
+      status = gpnn_fail(err, GPNN_EMISMATCH,
+                         "%s: parameters of counts: the advice is about numbers", r.a->params);
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
   bool several = status == GPNN_OK && gpnn_dataset_n_targets(opened.dataset) > 1;
   if (status == GPNN_OK && table && !r.a->json) status = write_header(output, several, err);

@@ -1,6 +1,7 @@
 /*
  * The calibration of counts: one factor on the variance of the latent function and its noise, which
- * makes the counts of rows most likely that no prediction used.
+ * makes the counts of rows most likely that no prediction used.  Where counts say little about it, as
+ * small ones do, a normal prior on its logarithm keeps it near 1.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +12,9 @@
 #include "likelihood/count.h"
 #include "models/count_sites.h"
 #include "stats/normal.h"
+
+/* The sd of the prior. */
+static const double prior_sd = 0.5;
 
 /* Counts, and what the model predicts of the logarithm of their mean; arrays are owned. */
 struct rows {
@@ -86,27 +90,33 @@ static double loss_at(struct rows *r, double u)
   return sum / (double)r->n;
 }
 
+/* The same with the prior. */
+static double penalised(struct rows *r, double u)
+{
+  return loss_at(r, u) + 0.5 * (u / prior_sd) * (u / prior_sd) / (double)r->n;
+}
+
 /* The logarithm of the factor with the least loss, between 1/100 and 100, by golden sections. */
 static double find_factor(struct rows *r)
 {
   const double shorter = 0.61803398874989484820, precise = 1e-5;
   double a = log(0.01), b = log(100);
   double u = b - shorter * (b - a), v = a + shorter * (b - a);
-  double at_u = loss_at(r, u), at_v = loss_at(r, v);
+  double at_u = penalised(r, u), at_v = penalised(r, v);
   while (b - a > precise) {
     if (at_u < at_v) {
       b = v, v = u, at_v = at_u;
-      at_u = loss_at(r, u = b - shorter * (b - a));
+      at_u = penalised(r, u = b - shorter * (b - a));
     } else {
       a = u, u = v, at_u = at_v;
-      at_v = loss_at(r, v = a + shorter * (b - a));
+      at_v = penalised(r, v = a + shorter * (b - a));
     }
   }
   return 0.5 * (a + b);
 }
 
 /* The standard error of the logarithm of the factor, by the slopes of the rows' losses and the
- * curvature of their mean; infinite where there is none. */
+ * curvature of their sum with the prior's. */
 static enum gpnn_status standard_error(struct rows *r, double u, double *error,
                                        struct gpnn_error *err)
 {
@@ -115,9 +125,10 @@ static enum gpnn_status standard_error(struct rows *r, double u, double *error,
   if (above == NULL) return gpnn_fail_memory(err, "for calibration");
   double here = loss_at(r, u), up = loss_at(r, u + h);
   for (size_t i = 0; i < r->n; i++) above[i] = r->loss[i];
-  double down = loss_at(r, u - h), curvature = (up - 2 * here + down) / (h * h);
+  double down = loss_at(r, u - h);
+  double curvature = fmax((double)r->n * (up - 2 * here + down) / (h * h), 0);
   for (size_t i = 0; i < r->n; i++) squares += pow((above[i] - r->loss[i]) / (2 * h), 2);
-  *error = curvature > 0 && r->n > 1 ? sqrt(squares) / ((double)r->n * curvature) : INFINITY;
+  *error = sqrt(squares) / (curvature + 1 / (prior_sd * prior_sd));
   free(above);
   return GPNN_OK;
 }
