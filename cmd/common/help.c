@@ -6,34 +6,35 @@
 #include "search/search.h"
 #include "version.h"
 
-enum { HELP_COLUMN = 27, HELP_WIDTH = 80 };
-
-/* Prints 'text' from HELP_COLUMN on, in two lines if it is too long for one. */
-static void print_wrapped(char *text)
-{
-  size_t room = HELP_WIDTH - HELP_COLUMN, at = room;
-  if (strlen(text) <= room) {
-    fputs(text, stdout);
-    return;
-  }
-  while (at > 0 && text[at] != ' ') at--;
-  printf("%.*s\n%*s%s", (int)at, text, HELP_COLUMN, "", text + at + (text[at] == ' '));
-}
+enum { HELP_COLUMN = 27, LINE_WIDTH = 80 };
 
 /* "what: a, b or c (b)", where b is the default, or "a, b or c (otherwise)". */
-static void print_words(const struct cli_row *row)
+static void describe_words(const struct cli_row *row, size_t size, char *text)
 {
   const struct cli_word *words = row->option->words;
-  const char *help = row->option->help, *usual = "";
-  bool names_default = help[0] == '(', is_choice = row->option->type == CLI_TYPE_CHOICE;
-  char text[CLI_WORDS_BYTES], whole[2 * CLI_WORDS_BYTES];
-  for (size_t i = 0; words[i].word != NULL && !names_default && is_choice; i++)
-    if (words[i].value == row->usual) usual = words[i].word;
-  snprintf(whole, sizeof whole, "%s%s%s%s%s%s%s%s", names_default ? "" : help,
-           help[0] != '\0' && !names_default ? ": " : "", cli_list_words(text, words),
-           names_default ? " " : "", names_default ? help : "", usual[0] != '\0' ? " (" : "", usual,
-           usual[0] != '\0' ? ")" : "");
-  print_wrapped(whole);
+  const char *help = row->option->help;
+  bool names_default = help[0] == '(', has_help = help[0] != '\0' && !names_default;
+  char list[CLI_WORDS_BYTES];
+  size_t used = (size_t)snprintf(text, size, "%s%s%s%s%s", has_help ? help : "",
+                                 has_help ? ": " : "", cli_list_words(list, words),
+                                 names_default ? " " : "", names_default ? help : "");
+  for (; words->word != NULL && !names_default && row->option->type == CLI_TYPE_CHOICE; words++)
+    if (words->value == row->usual && used < size)
+      snprintf(text + used, size - used, " (%s)", words->word);
+}
+
+/* Prints a text from the column of help on, in as many lines as it takes. */
+static void print_folded(const char *text)
+{
+  size_t most = LINE_WIDTH - HELP_COLUMN;
+  while (strlen(text) > most) {
+    size_t length = most;
+    while (length > 0 && text[length] != ' ') length--;
+    if (length == 0) break; /* a single word */
+    printf("%.*s\n%*s", (int)length, text, HELP_COLUMN, "");
+    text += length + 1;
+  }
+  printf("%s", text);
 }
 
 /* A choice of a single word shows it as the option's argument already. */
@@ -47,7 +48,7 @@ static void print_option(const struct cli_row *row)
 {
   const struct cli_option *option = row->option;
   bool may_be = option->type == CLI_TYPE_FLAG_OR;
-  char left[80];
+  char left[80], words[2 * CLI_WORDS_BYTES];
   int used =
       snprintf(left, sizeof left, "  %c%c%s--%s%s%s%s", option->letter ? '-' : ' ',
                option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
@@ -56,10 +57,12 @@ static void print_option(const struct cli_row *row)
                                   : "",
                option->argument ? option->argument : "", may_be ? "]" : "");
   printf("%-*s%s", HELP_COLUMN, left, used < HELP_COLUMN ? "" : " ");
-  if (has_choice(option))
-    print_words(row);
-  else
+  if (has_choice(option)) {
+    describe_words(row, sizeof words, words);
+    print_folded(words);
+  } else {
     fputs(option->help, stdout);
+  }
   putchar('\n');
 }
 

@@ -17,7 +17,7 @@
  * degrees of freedom are estimated from the rows (likelihood/scale.h).  Of classes it is the
  * temperature of their probabilities (equations 13.16 and 13.18 to 13.20).  With counts it is
  * the factor on the variance of the latent function, with its noise, that makes the rows' counts
- * most likely (equation 14.17); 'z' then has the half-widths that conformal intervals need.
+ * most likely (equation 14.16); 'z' then has the half-widths that conformal intervals need.
  */
 #ifndef GPNN_ASSESS_CALIBRATE_H
 #define GPNN_ASSESS_CALIBRATE_H

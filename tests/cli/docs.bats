@@ -339,6 +339,10 @@ words_of() {
   examples_of man/gpnn-parameters.5
 }
 
+@test "the examples of gpnn-state(5)" {
+  examples_of man/gpnn-state.5
+}
+
 @test "the examples of gpnn-index(5)" {
   examples_of man/gpnn-index.5
 }

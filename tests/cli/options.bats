@@ -117,7 +117,7 @@ old_name() {
     gpnn-fit --tune pace=1 t.gpi
   assert_fails 2 'option --tune: NAME=VALUE, .*, not "steps"' gpnn-fit --tune steps t.gpi
   assert_fails 2 'option --tune steps: not a whole number from 1 to 1e.06: "0"' gpnn-fit --tune steps=0 t.gpi
-  assert_fails 2 'option --fix: NAME=VALUE, where NAME is lengthscale, kernelscale, noise, link-slope, link-evidence, link-floor or link-spread, not "nu=1"' \
+  assert_fails 2 'option --fix: NAME=VALUE, where NAME is lengthscale, kernelscale, noise, link-slope, link-evidence, link-floor, link-spread or dispersion, not "nu=1"' \
     gpnn-fit --fix nu=1 t.gpi
   assert_fails 2 'option --fix noise: not a number from .*: "-1"' gpnn-fit --fix noise=-1 t.gpi
 }
