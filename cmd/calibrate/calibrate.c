@@ -181,16 +181,20 @@ static enum gpnn_status calibrate(const struct cli *cli, const struct calibrate_
                                   struct gpnn_error *err)
 {
   struct gpnn_query query = {.n = table->n, .x = table->x, .regressors = table->regressors};
-  struct gpnn_calibrate_options options = {
-      .on = on,
-      .by = a->by,
-      .wanted = cli_given(cli, "rows") ? a->rows : default_rows(a, on),
-      .seed = cli->seed,
-      .cluster_rows = a->blocked,
-      .like = query,
-      .crossfit = across->crossfit,
-      .channel = target - across->first,
-      .given = {.query = query, .y = table->y, .noise = table->noise, .cluster_rows = 1}};
+  struct gpnn_calibrate_options options = {.on = on,
+                                           .by = a->by,
+                                           .wanted = cli_given(cli, "rows") ? a->rows
+                                                                            : default_rows(a, on),
+                                           .seed = cli->seed,
+                                           .cluster_rows = a->blocked,
+                                           .like = query,
+                                           .crossfit = across->crossfit,
+                                           .channel = target - across->first,
+                                           .given = {.query = query,
+                                                     .y = table->y,
+                                                     .noise = table->noise,
+                                                     .exposure = table->exposure,
+                                                     .cluster_rows = 1}};
   if (a->with == NULL)
     options.given = gpnn_heldout_of_dataset(gpnn_model_channel(model, 0)->dataset);
   return gpnn_calibrate(model, &options, calibration, err);
@@ -443,8 +447,8 @@ enum gpnn_status calibrate_run(const struct cli *cli, void *arguments, struct gp
   if (cli->report != NULL) json_close(cli->report, ']');
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
   if (status == GPNN_OK)
-    status = gpnn_parameters_write_with_state(opened.parameters, opened.n, opened.state, output,
-                                              err);
+    status =
+        gpnn_parameters_write_with_state(opened.parameters, opened.n, opened.state, output, err);
   status = cli_close_output(output, status, err);
   across_release(&across);
   open_release(&opened);

@@ -106,8 +106,7 @@ static enum gpnn_status fit_again(const struct fit_arguments *a, struct gpnn_cou
   continue_from(&choose, params);
   enum gpnn_status status =
       gpnn_parameters_change_units(params, -sites->centre / sites->unit, 1 / sites->unit, err);
-  if (status == GPNN_OK)
-    status = gpnn_choose(1, views, &choose, NULL, NULL, &again, &report, err);
+  if (status == GPNN_OK) status = gpnn_choose(1, views, &choose, NULL, NULL, &again, &report, err);
   if (status == GPNN_OK) {
     struct gpnn_parameters before = *params;
     *params = again;
@@ -121,8 +120,9 @@ static enum gpnn_status fit_again(const struct fit_arguments *a, struct gpnn_cou
 
 /* ---- sweeps ------------------------------------------------------------------------------- */
 
-/* Makes parameters of a regression those of counts.  What regression takes for noise besides that of
- * the sites is variation beyond Poisson's, for which the negative binomial has its dispersion. */
+/* Makes parameters of a regression those of counts.  What regression takes for noise besides that
+ * of the sites is variation beyond Poisson's, for which the negative binomial has its dispersion.
+ */
 static void make_counts(const struct fit_arguments *a, double dispersion,
                         struct gpnn_parameters *params)
 {

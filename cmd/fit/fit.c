@@ -141,8 +141,8 @@ static enum gpnn_status fit_together(const struct cli *cli, const struct fit_arg
   return status;
 }
 
-/* Fits one of 'n' targets that are to be counts.  If it is not, but one of several, it gets the usual
- * likelihood. */
+/* Fits one of 'n' targets that are to be counts.  If it is not, but one of several, it gets the
+ * usual likelihood. */
 static enum gpnn_status fit_as_counts(const struct cli *cli, const struct fit_arguments *a,
                                       const struct targets *targets, size_t n,
                                       struct gpnn_state *state, struct gpnn_parameters *params,

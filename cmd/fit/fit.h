@@ -37,7 +37,7 @@ struct fit_arguments {
   enum fit_kl_weight kl_weight;
   size_t n_folds; /* this and 'score' are for the conjugate model */
   enum gpnn_conjugate_score score;
-  double dispersion; /* of negative binomial counts, fixed; 0: free */
+  double dispersion;                 /* of negative binomial counts, fixed; 0: free */
   struct gpnn_choose_options choose; /* completed by fit_resolve(), except for the threads */
   bool is_shared;                    /* fit_resolve(): one set of lengthscales for all targets */
 };

@@ -24,6 +24,7 @@ static bool lengthen_rows(struct batch *batch, size_t rows)
          lengthen(batch, &batch->x, rows, shape->d, number) &&
          lengthen(batch, &batch->regressors, rows, shape->n_regressors, number) &&
          lengthen(batch, &batch->noise, rows, 1, number) &&
+         lengthen(batch, &batch->exposure, rows, 1, number) &&
          lengthen(batch, &batch->offset, rows, shape->n_offsets, number) &&
          lengthen(batch, &batch->self, rows, shape->n_selves, sizeof *batch->self) &&
          lengthen(batch, &batch->number, rows, 1, sizeof *batch->number) &&
@@ -69,6 +70,7 @@ void batch_release(struct batch *batch)
   free(batch->x);
   free(batch->regressors);
   free(batch->noise);
+  free(batch->exposure);
   free(batch->offset);
   free(batch->self);
   free(batch->number);

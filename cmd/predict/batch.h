@@ -32,6 +32,7 @@ struct batch {
   size_t first, last;             /* lines of the table, or numbers of training rows */
   bool *is_good;                  /* all rows */
   double *x, *regressors, *noise; /* by d, by n_regressors, by 1: the good rows */
+  double *exposure;               /* the good rows: what counts are proportional to */
   double *offset;                 /* by n_offsets: the good rows, in the units of the table */
   int64_t *self;                  /* by n_selves: the training row that each good row is, or -1 */
   uint64_t *number;               /* all rows: that of a training row in its table, from 1, or

@@ -46,8 +46,8 @@ struct prediction {
   struct gpnn_distribution_score score; /* where the columns have scores */
 };
 
-#define PREDICTION_MISSING                   \
-  {                                          \
+#define PREDICTION_MISSING                         \
+  {                                                \
     NAN, NAN, {NAN, NAN, INFINITY, NULL, 0, NULL}, \
     {                                              \
       NAN, NAN, NAN                                \

@@ -165,6 +165,7 @@ struct gpnn_predict_rows run_rows(const struct run *r, const struct batch *batch
       .regressors = source_has_regressors(&r->source) ? batch->regressors : NULL,
       .noise = source_has_noise(&r->source) ? batch->noise : NULL,
       .offset = batch->shape.n_offsets > 0 ? batch->offset : NULL,
+      .exposure = source_has_exposure(&r->source) ? batch->exposure : NULL,
       .self = r->a->loo ? batch->self : NULL};
 }
 

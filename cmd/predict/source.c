@@ -93,6 +93,14 @@ bool source_has_regressors(const struct source *s)
   return false;
 }
 
+bool source_has_exposure(const struct source *s)
+{
+  if (!s->opened->dataset->schema.has_exposure) return false;
+  for (size_t t = 0; t < s->opened->n; t++)
+    if (gpnn_likelihood_is_of_counts(s->opened->parameters[t].likelihood)) return true;
+  return false;
+}
+
 bool source_has_header(const struct source *s)
 {
   return s->a->loo ? s->cli->table.has_header : gpnn_table_has_header(s->table);

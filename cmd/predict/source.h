@@ -55,6 +55,9 @@ bool source_has_truth(const struct source *source, size_t t);
 bool source_has_noise(const struct source *source);
 bool source_has_regressors(const struct source *source);
 
+/* True if counts are predicted that are proportional to an exposure of each row. */
+bool source_has_exposure(const struct source *source);
+
 /* Fills a batch.  GPNN_END: there are no more rows; the batch may still hold some.  GPNN_EDATA: a
  * row is bad. */
 GPNN_MUST_CHECK enum gpnn_status source_read(struct source *source, struct batch *batch,

@@ -80,6 +80,8 @@ enum gpnn_status source_table_open(struct source *s, struct gpnn_error *err)
         gpnn_reader_open(&s->reader, s->opened->dataset, s->table, source_has_regressors(s), err);
   if (status == GPNN_OK) ignore_offsets(s);
   if (status == GPNN_OK) status = gpnn_reader_require_offsets(&s->reader, err);
+  if (status == GPNN_OK && source_has_exposure(s))
+    status = gpnn_reader_require_exposure(&s->reader, err);
   s->reader.map.has_noise = source_has_noise(s);
   if (status != GPNN_OK) return status;
   if (gpnn_npy_text_is_wanted(s->cli->output)) s->carry.numeric = s->table;
@@ -140,6 +142,8 @@ static enum gpnn_status read_row(struct source *s, struct batch *batch, struct g
   if (status == GPNN_OK)
     status = gpnn_reader_offsets(&s->reader, record,
                                  batch->offset + batch->n_good * shape->n_offsets, err);
+  if (status == GPNN_OK && source_has_exposure(s))
+    status = gpnn_reader_exposure(&s->reader, record, &batch->exposure[batch->n_good], err);
   /* A row without a group is bad. */
   if (status == GPNN_OK && s->a->group != NULL)
     status = gpnn_columns_present(s->table, record, s->carry.columns[0], err);

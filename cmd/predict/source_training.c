@@ -70,7 +70,8 @@ static bool read_row(struct source *s, struct batch *batch, size_t i)
 {
   const struct gpnn_dataset *dataset = s->opened->dataset;
   size_t row = s->next, d = dataset->d, p = dataset->n_regressors;
-  const double *noise = gpnn_index_dataset(s->opened->index)->noise; /* of pseudo-targets it differs */
+  const double *noise =
+      gpnn_index_dataset(s->opened->index)->noise; /* of pseudo-targets it differs */
   double unit = dataset->scaling.y_sd * dataset->scaling.y_sd;
   double *truth = batch->truth + i * batch->shape.n_targets;
   bool has_any = read_targets(s, truth, row) > 0;
@@ -80,6 +81,7 @@ static bool read_row(struct source *s, struct batch *batch, size_t i)
       memcpy(batch->regressors + i * p, dataset->regressors + row * p,
              p * sizeof *batch->regressors);
     batch->noise[i] = noise == NULL ? 0 : noise[row] * unit;
+    batch->exposure[i] = dataset->exposure == NULL ? 1 : dataset->exposure[row];
     read_selves(s, truth, batch->self + i * batch->shape.n_selves);
     batch->is_good[i] = true;
     read_offsets(s, batch, row, i);

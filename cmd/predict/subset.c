@@ -29,7 +29,8 @@ enum gpnn_status subset_init(struct subset *subset, const struct gpnn_predict_ro
   if (subset->self == NULL || !gather(subset, dataset->d, rows->x, &subset->x) ||
       !gather(subset, dataset->n_regressors, rows->regressors, &subset->regressors) ||
       !gather(subset, 1, rows->noise, &subset->noise) ||
-      !gather(subset, gpnn_dataset_n_targets(dataset), rows->offset, &subset->offset))
+      !gather(subset, gpnn_dataset_n_targets(dataset), rows->offset, &subset->offset) ||
+      !gather(subset, 1, rows->exposure, &subset->exposure))
     return gpnn_fail_memory(err, "for predictions");
   for (size_t i = 0; i < subset->n; i++) subset->self[i] = self[subset->at[i]];
   subset->rows = (struct gpnn_predict_rows){.n = subset->n,
@@ -37,6 +38,7 @@ enum gpnn_status subset_init(struct subset *subset, const struct gpnn_predict_ro
                                             .regressors = subset->regressors,
                                             .noise = subset->noise,
                                             .offset = subset->offset,
+                                            .exposure = subset->exposure,
                                             .self = subset->self};
   return GPNN_OK;
 }
@@ -48,5 +50,6 @@ void subset_release(struct subset *subset)
   free(subset->regressors);
   free(subset->noise);
   free(subset->offset);
+  free(subset->exposure);
   free(subset->self);
 }

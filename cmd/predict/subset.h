@@ -14,10 +14,10 @@
 /* A zeroed object may be released. */
 struct subset {
   size_t n;
-  size_t *at;                              /* owned; n: their places among all rows */
-  double *x, *regressors, *noise, *offset; /* owned; NULL: there are none */
-  int64_t *self;                           /* owned; n */
-  struct gpnn_predict_rows rows;           /* borrows the arrays */
+  size_t *at;                                         /* owned; n: their places among all rows */
+  double *x, *regressors, *noise, *offset, *exposure; /* owned; NULL: there are none */
+  int64_t *self;                                      /* owned; n */
+  struct gpnn_predict_rows rows;                      /* borrows the arrays */
 };
 
 /* Copies those of 'rows' for which 'chosen' is true; of the dataset, only the numbers of inputs,

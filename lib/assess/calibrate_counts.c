@@ -1,7 +1,7 @@
 /*
  * The calibration of counts: one factor on the variance of the latent function and its noise, which
- * makes the counts of rows most likely that no prediction used.  Where counts say little about it, as
- * small ones do, a normal prior on its logarithm keeps it near 1.
+ * makes the counts of rows most likely that no prediction used.  Where counts say little about it,
+ * as small ones do, a normal prior on its logarithm keeps it near 1.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -159,9 +159,9 @@ enum gpnn_status gpnn_calibrate_counts(const struct gpnn_model *model,
     r.factor = exp(u);
     for (size_t i = 0; i < r.n; i++) result->z[i] = half_width(&r, i);
     result->by_scale = true;
-    result->law = (struct gpnn_scale_law){
-        .likelihood = gpnn_model_channel(model, 0)->parameters->likelihood,
-        .scale.factor = r.factor};
+    result->law =
+        (struct gpnn_scale_law){.likelihood = gpnn_model_channel(model, 0)->parameters->likelihood,
+                                .scale.factor = r.factor};
     result->alpha = r.factor;
     result->standard_error = of_log * r.factor;
   }

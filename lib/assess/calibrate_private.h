@@ -24,9 +24,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate_temperature(
     const struct gpnn_model *model, const struct gpnn_calibrate_options *options,
     const struct gpnn_heldout *rows, struct gpnn_calibrate_report *result, struct gpnn_error *err);
 
-/* The same for counts, whose law is a factor alone; 'z' gets the half-width, in standard deviations of
- * a normal, of the shortest interval between quantiles of opposite probabilities that contains each
- * count.  GPNN_EDATA: a row has no count. */
+/* The same for counts, whose law is a factor alone; 'z' gets the half-width, in standard deviations
+ * of a normal, of the shortest interval between quantiles of opposite probabilities that contains
+ * each count.  GPNN_EDATA: a row has no count. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate_counts(const struct gpnn_model *model,
                                                        const struct gpnn_heldout *rows,
                                                        struct gpnn_calibrate_report *result,

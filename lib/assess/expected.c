@@ -40,7 +40,7 @@ struct rows {
   struct gpnn_predict_rows of;
   double *truth; /* owned */
   struct {
-    double *x, *regressors, *noise;
+    double *x, *regressors, *noise, *exposure;
     int64_t *self;
   } own;
 };
@@ -51,6 +51,7 @@ static void rows_release(struct rows *rows)
   free(rows->own.x);
   free(rows->own.regressors);
   free(rows->own.noise);
+  free(rows->own.exposure);
   free(rows->own.self);
 }
 
@@ -75,8 +76,10 @@ static enum gpnn_status rows_held_out(const struct job *job, struct rows *rows,
   const struct gpnn_heldout heldout = gpnn_heldout_of_dataset(dataset);
   const struct gpnn_heldout original = gpnn_heldout_of_dataset(job->truths);
   size_t n = heldout.query.n < MOST_HELD_OUT ? heldout.query.n : MOST_HELD_OUT;
-  rows->of = (struct gpnn_predict_rows){
-      .n = n, .x = heldout.query.x, .regressors = heldout.query.regressors};
+  rows->of = (struct gpnn_predict_rows){.n = n,
+                                        .x = heldout.query.x,
+                                        .regressors = heldout.query.regressors,
+                                        .exposure = heldout.exposure};
   rows->truth = gpnn_alloc(n, 1, sizeof *rows->truth);
   if (rows->truth == NULL) return gpnn_fail_memory(err, "for the rows to score");
   for (size_t i = 0; i < n; i++)
@@ -96,9 +99,10 @@ static enum gpnn_status rows_of_training(const struct job *job,
   rows->own.self = gpnn_alloc(n, 1, sizeof *rows->own.self);
   rows->own.x = gpnn_alloc(n, d, sizeof *rows->own.x);
   rows->own.regressors = gpnn_alloc(n, p, sizeof *rows->own.regressors);
+  rows->own.exposure = gpnn_alloc(n, 1, sizeof *rows->own.exposure);
   rows->truth = gpnn_alloc(n, 1, sizeof *rows->truth);
   if (rows->own.self == NULL || rows->own.x == NULL || rows->own.regressors == NULL ||
-      rows->truth == NULL)
+      rows->own.exposure == NULL || rows->truth == NULL)
     return gpnn_fail_memory(err, "for the rows to score");
   for (size_t i = 0; i < n; i++) {
     size_t row = (size_t)from[i];
@@ -108,13 +112,16 @@ static enum gpnn_status rows_of_training(const struct job *job,
       memcpy(rows->own.regressors + m * p, dataset->regressors + row * p,
              p * sizeof *dataset->regressors);
     rows->truth[m] = gpnn_scaling_restore(&job->truths->scaling, job->truths->y[row], 0);
+    rows->own.exposure[m] = dataset->exposure == NULL ? 1 : dataset->exposure[row];
     rows->own.self[m++] = from[i];
   }
-  rows->of = (struct gpnn_predict_rows){.n = m,
-                                        .x = rows->own.x,
-                                        .regressors = p > 0 ? rows->own.regressors : NULL,
-                                        .self = rows->own.self};
-  return set_noise(rows, dataset, dataset->noise, err);
+  rows->of =
+      (struct gpnn_predict_rows){.n = m,
+                                 .x = rows->own.x,
+                                 .regressors = p > 0 ? rows->own.regressors : NULL,
+                                 .exposure = dataset->exposure == NULL ? NULL : rows->own.exposure,
+                                 .self = rows->own.self};
+  return set_noise(rows, dataset, dataset->observed != NULL ? NULL : dataset->noise, err);
 }
 
 /* ---- scores ------------------------------------------------------------------------------- */

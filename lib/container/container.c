@@ -100,8 +100,7 @@ static enum gpnn_status check_version(const struct gpnn_container *file, struct 
   if (memcmp(file->bytes + AT_ORDER, &order, sizeof order) != 0)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: was written on a machine with another byte order",
                      file->path);
-  if (!gpnn_container_recognise(file->bytes, file->length, &kind) ||
-      kind != file->format->kind)
+  if (!gpnn_container_recognise(file->bytes, file->length, &kind) || kind != file->format->kind)
     return gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not %s", file->path,
                      gpnn_container_kind_name(kind), gpnn_container_kind_name(file->format->kind));
   if (minor > known)
@@ -149,8 +148,7 @@ static bool read_entry(struct gpnn_container *file, size_t i, uint64_t end)
   section->crc = gpnn_load_u32(entry + ENTRY_CRC);
   return is_tag(section->tag) && (flags & ~(uint32_t)CRITICAL) == 0 &&
          gpnn_load_u32(entry + ENTRY_RESERVED) == 0 &&
-         section->offset == end + gpnn_container_padding(end) &&
-         section->offset <= file->length &&
+         section->offset == end + gpnn_container_padding(end) && section->offset <= file->length &&
          section->length <= file->length - section->offset &&
          all_zero(file->bytes + end, gpnn_container_padding(end));
 }

@@ -10,10 +10,10 @@
  * gpnn_container_write() (or writing to gpnn_container_file()), and gpnn_container_end(); then
  * gpnn_container_commit().  After a failure of any but the last, call gpnn_container_abandon().
  * Or gpnn_container_pour(), which writes a whole container, of sections in memory, to any stream.
- * Reading: gpnn_container_open() maps the file and checks header and table, gpnn_container_of_bytes()
- * does that with what was read from a stream; gpnn_container_find()
- * finds a section, gpnn_container_bytes() says where it is mapped, and gpnn_container_check()
- * verifies its checksum; gpnn_container_close().
+ * Reading: gpnn_container_open() maps the file and checks header and table,
+ * gpnn_container_of_bytes() does that with what was read from a stream; gpnn_container_find() finds
+ * a section, gpnn_container_bytes() says where it is mapped, and gpnn_container_check() verifies
+ * its checksum; gpnn_container_close().
  *
  * Versions.  The major version is that of header and table.  The minor version belongs to the kind:
  * it is the one that introduced the youngest critical section of the file, so that every program

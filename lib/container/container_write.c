@@ -162,8 +162,8 @@ enum gpnn_status gpnn_container_sync(struct gpnn_container_writer *writer, struc
   return gpnn_atomic_file_sync(&writer->file, err);
 }
 
-/* Header and table of a file of 'length' bytes with 'n' sections, of which the youngest critical one
- * came with 'minor'. */
+/* Header and table of a file of 'length' bytes with 'n' sections, of which the youngest critical
+ * one came with 'minor'. */
 static void compose_front(const struct gpnn_container_format *format, size_t n,
                           const struct gpnn_container_section *sections, unsigned minor,
                           uint64_t length, uint64_t fingerprint, unsigned char front[FRONT_BYTES])
@@ -197,8 +197,8 @@ enum gpnn_status gpnn_container_commit(struct gpnn_container_writer *writer, uin
 {
   assert(!writer->is_open);
   unsigned char front[FRONT_BYTES];
-  compose_front(writer->format, writer->n_sections, writer->sections, writer->minor,
-                writer->length, fingerprint, front);
+  compose_front(writer->format, writer->n_sections, writer->sections, writer->minor, writer->length,
+                fingerprint, front);
   enum gpnn_status status = GPNN_OK;
   if (fseeko(writer->stream, 0, SEEK_SET) != 0 ||
       fwrite(front, 1, sizeof front, writer->stream) != sizeof front)

@@ -6,8 +6,8 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 
-/* TEXT: the text.  LIST: for each array its length (64 bits), the lengths of its target and its name
- * (32 bits each), and these two.  DATA: the numbers of all arrays, one after another. */
+/* TEXT: the text.  LIST: for each array its length (64 bits), the lengths of its target and its
+ * name (32 bits each), and these two.  DATA: the numbers of all arrays, one after another. */
 static const struct gpnn_container_tag tags[] = {
     {"TEXT", true, 0}, {"LIST", true, 0}, {"DATA", true, 0}};
 static const struct gpnn_container_format format = {GPNN_CONTAINER_STATE,
@@ -190,8 +190,7 @@ enum gpnn_status gpnn_state_read(struct gpnn_state **state, const char **text, s
   struct gpnn_container *container = NULL;
   struct gpnn_state *new = NULL;
   struct span found = {0};
-  enum gpnn_status status =
-      gpnn_container_of_bytes(&container, name, bytes, length, &format, err);
+  enum gpnn_status status = gpnn_container_of_bytes(&container, name, bytes, length, &format, err);
   if (status == GPNN_OK) status = gpnn_state_new(&new, gpnn_container_fingerprint(container), err);
   if (status == GPNN_OK) status = read_sections(new, container, &found, err);
   gpnn_container_close(container);

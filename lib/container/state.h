@@ -57,10 +57,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_state_pour(const struct gpnn_state *state,
                                                  void *context, struct gpnn_error *err);
 
 /*
- * Reads what gpnn_state_pour() wrote from 'bytes' (aligned as by malloc()); messages call it 'name'.
+ * Reads what gpnn_state_pour() wrote from 'bytes' (aligned as by malloc()); messages call it
+ * 'name'.
  * '*text' is the place of the text in 'bytes'.  Everything is checked: see
- * gpnn_container_of_bytes() and gpnn_container_check() for the outcomes, and GPNN_EFORMAT: a section
- * is missing or contradicts another one.  After a failure nothing is set.
+ * gpnn_container_of_bytes() and gpnn_container_check() for the outcomes, and GPNN_EFORMAT: a
+ * section is missing or contradicts another one.  After a failure nothing is set.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_state_read(struct gpnn_state **state, const char **text,
                                                  size_t *text_length, const char *name,

@@ -103,9 +103,9 @@ struct gpnn_dataset {
   const struct gpnn_dataset_source *source; /* the other views and the search; NULL: there is one
                                                target, and a search is built when asked for */
   const struct gpnn_transform
-      *transform; /* that has been applied to 'y' and 'calibration_y' and
-                     standardises them; 'scaling' and 'more' stay those of
-                     the target itself (dataset/transformed.h); NULL: none */
+      *transform;         /* that has been applied to 'y' and 'calibration_y' and
+                             standardises them; 'scaling' and 'more' stay those of
+                             the target itself (dataset/transformed.h); NULL: none */
   const double *observed; /* n: the targets, standardised, where 'y' and 'noise' are pseudo-targets
                              and their noise (dataset/transformed.h), which 'calibration_y' and
                              'scaling' are not about; NULL: 'y' has the targets */

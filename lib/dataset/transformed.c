@@ -249,7 +249,7 @@ enum gpnn_status gpnn_transformed_new(struct gpnn_transformed **transformed,
   for (size_t t = 0; t < new->n_targets &&status == GPNN_OK; t++)
     if (transforms[t] != NULL && transforms[t]->kind != GPNN_TRANSFORM_NONE)
       status = transform_target(new, t, transforms[t], err);
-  for (size_t t = 0; t < new->n_targets && status == GPNN_OK && pseudo != NULL; t++)
+  for (size_t t = 0; t < new->n_targets &&status == GPNN_OK &&pseudo != NULL; t++)
     if (pseudo[t].y != NULL) replace_target(new, t, &pseudo[t]);
   if (status == GPNN_OK)
     *transformed = new;

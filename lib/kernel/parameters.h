@@ -186,8 +186,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read(struct gpnn_parameters **p
                                                       const char *path, struct gpnn_error *err);
 
 /*
- * The same, where 'path' may also hold a state (container/state.h), with which the text comes in one
- * file: then '*state' is that, to be freed with gpnn_state_free(), and otherwise NULL.  Further
+ * The same, where 'path' may also hold a state (container/state.h), with which the text comes in
+ * one file: then '*state' is that, to be freed with gpnn_state_free(), and otherwise NULL.  Further
  * outcomes: those of gpnn_state_read().  gpnn_parameters_read() itself also reads such files, but
  * forgets the state.
  */
@@ -263,7 +263,8 @@ double gpnn_parameters_weight(const struct gpnn_parameters *params, size_t k);
  * (gpnn-methods(7), equation 5.8). */
 double gpnn_parameters_noise(const struct gpnn_parameters *params);
 
-/* Changes the units of a target: what was z in 'params', which have no further members, becomes centre
+/* Changes the units of a target: what was z in 'params', which have no further members, becomes
+ * centre
  * + unit z.  A mean of zero becomes a constant one, unless it is still zero.  GPNN_ENOMEM: nothing
  * has changed. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_change_units(struct gpnn_parameters *params,

@@ -14,9 +14,8 @@
  * quantiles are whole, the distribution function at a count is that of the middle of its step, and
  * the density is a probability.
  *
- * A distribution is a small value; it borrows the warping function and the law of counts.  A NaN as mean of w, or as
- * truth, gives NaN.
- * Threads: no shared state.
+ * A distribution is a small value; it borrows the warping function and the law of counts.  A NaN as
+ * mean of w, or as truth, gives NaN. Threads: no shared state.
  */
 #ifndef GPNN_LIKELIHOOD_DISTRIBUTION_H
 #define GPNN_LIKELIHOOD_DISTRIBUTION_H
@@ -60,8 +59,8 @@ struct gpnn_distribution_score {
 void gpnn_distribution_moments(const struct gpnn_distribution *distribution, double *mean,
                                double *sd);
 
-/* The target at which the variable is 'w', for draws of it; not of counts.  Values beyond the range of a warping
- * function count as its ends, so that draws have the moments above. */
+/* The target at which the variable is 'w', for draws of it; not of counts.  Values beyond the range
+ * of a warping function count as its ends, so that draws have the moments above. */
 double gpnn_distribution_target(const struct gpnn_distribution *distribution, double w);
 
 /* The quantile of p in (0, 1), and the probability of values up to 'y', of a count with half its

@@ -86,7 +86,7 @@ enum gpnn_status gpnn_count_sites_new(struct gpnn_count_sites *sites,
                                  .z = gpnn_alloc(n, 1, sizeof *new.z),
                                  .z_noise = gpnn_alloc(n, 1, sizeof *new.z_noise)};
   enum gpnn_status status = check_columns(dataset, err);
-  if (status == GPNN_OK && !(new.count && new.target && new.noise && new.z && new.z_noise))
+  if (status == GPNN_OK && !(new.count &&new.target &&new.noise &&new.z &&new.z_noise))
     status = gpnn_fail_memory(err, "for counts");
   if (status == GPNN_OK) status = read_counts(dataset, new.count, err);
   if (status != GPNN_OK) {
@@ -181,10 +181,8 @@ static enum gpnn_status predict(struct sweeps *s, const struct gpnn_model *first
   struct gpnn_model *model = NULL;
   struct gpnn_counts counts = {0};
   const struct gpnn_channel channel = {&s->view, s->params};
-  const struct gpnn_query query = {.n = s->view.n,
-                                   .x = s->view.x,
-                                   .regressors = s->view.regressors,
-                                   .self = s->self};
+  const struct gpnn_query query = {
+      .n = s->view.n, .x = s->view.x, .regressors = s->view.regressors, .self = s->self};
   const struct gpnn_latent latent = {.mean = s->mean, .variance = s->variance};
   enum gpnn_status status = gpnn_model_with(first, &channel, &model, err);
   if (status == GPNN_OK) status = gpnn_model_predict(model, &query, &latent, &counts, err);

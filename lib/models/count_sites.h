@@ -1,7 +1,7 @@
 /*
- * count_sites: what stands for the counts of the training rows in regression: a pseudo-target of the
- * latent function, and its noise, for each (likelihood/count.h; gpnn-methods(7), equations 14.12 to
- * 14.15).
+ * count_sites: what stands for the counts of the training rows in regression: a pseudo-target of
+ * the latent function, and its noise, for each (likelihood/count.h; gpnn-methods(7),
+ * equations 14.12 to 14.15).
  *
  * A count with exposure E has the mean E e^f.  Pseudo-targets are of f.  The first come from the
  * counts alone:
@@ -11,8 +11,8 @@
  * their order nor on the number of threads.  The dispersion, unless it is fixed, is the one of a
  * grid under which the same predictions make the counts of some rows most likely.
  *
- * Calling sequence: gpnn_count_sites_new(); gpnn_count_sites_standardise(), to estimate parameters by
- * regression, and gpnn_parameters_change_units() to bring these to the units of f;
+ * Calling sequence: gpnn_count_sites_new(); gpnn_count_sites_standardise(), to estimate parameters
+ * by regression, and gpnn_parameters_change_units() to bring these to the units of f;
  * gpnn_count_sites_sweep() any number of times, each with
  * the parameters that are current then; gpnn_count_sites_free().  Threads: one call at a time for
  * each object.
@@ -43,12 +43,12 @@ struct gpnn_count_sites {
   const struct gpnn_dataset *dataset; /* borrowed; the view of the counts */
   double *count;                      /* owned; n */
   double *target, *noise;             /* owned; n of each */
-  double centre, unit; /* of the targets, by gpnn_count_sites_standardise() */
-  double *z, *z_noise; /* owned; n of each: standardised by these */
+  double centre, unit;                /* of the targets, by gpnn_count_sites_standardise() */
+  double *z, *z_noise;                /* owned; n of each: standardised by these */
 };
 
 struct gpnn_count_sites_options {
-  size_t sweeps;        /* at most; fewer if the loss no longer changes by 1e-4 */
+  size_t sweeps;         /* at most; fewer if the loss no longer changes by 1e-4 */
   bool fixed_dispersion; /* that of the parameters stays */
   uint64_t seed;
   int threads;
@@ -62,16 +62,17 @@ struct gpnn_count_sites_report {
 };
 
 /* The counts of the training rows of a view, and of its calibration rows, and the first sites.
- * GPNN_EDATA names the target and a row of the index that has no count; or says that rows have known
- * noise or offsets, which are for numbers.  GPNN_ENOMEM. 'sites' is then untouched. */
+ * GPNN_EDATA names the target and a row of the index that has no count; or says that rows have
+ * known noise or offsets, which are for numbers.  GPNN_ENOMEM. 'sites' is then untouched. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_count_sites_new(struct gpnn_count_sites *sites,
                                                       const struct gpnn_dataset *dataset,
                                                       struct gpnn_error *err);
 
 /*
- * Sweeps with the parameters of the counts (likelihood Poisson or negative binomial, in units of f),
- * whose dispersion changes unless it is fixed or there is none.  The cost of each sweep is that of
- * predicting all rows.  Outcomes as for gpnn_model_predict(); 'sites' may then be partly changed.
+ * Sweeps with the parameters of the counts (likelihood Poisson or negative binomial, in units of
+ * f), whose dispersion changes unless it is fixed or there is none.  The cost of each sweep is that
+ * of predicting all rows.  Outcomes as for gpnn_model_predict(); 'sites' may then be partly
+ * changed.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_count_sites_sweep(struct gpnn_count_sites *sites, struct gpnn_parameters *params,
@@ -80,8 +81,8 @@ gpnn_count_sites_sweep(struct gpnn_count_sites *sites, struct gpnn_parameters *p
 
 /*
  * Makes 'view' a view of regression on the current sites, standardised by their mean ('centre'; 0
- * unless 'has_mean') and standard deviation ('unit'), and without calibration rows.  It borrows from
- * 'sites', and is valid until the next call of a function that changes these.
+ * unless 'has_mean') and standard deviation ('unit'), and without calibration rows.  It borrows
+ * from 'sites', and is valid until the next call of a function that changes these.
  */
 void gpnn_count_sites_standardise(struct gpnn_count_sites *sites, bool has_mean,
                                   struct gpnn_dataset *view);

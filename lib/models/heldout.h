@@ -38,11 +38,11 @@ extern "C" {
 /* Everything is standardised.  A zeroed object is empty and may be released. */
 struct gpnn_heldout {
   struct gpnn_query query;
-  const double *y;     /* the known targets: query.n */
-  const double *noise; /* query.n: known noise variances, added to the parameters'; NULL: none */
+  const double *y;        /* the known targets: query.n */
+  const double *noise;    /* query.n: known noise variances, added to the parameters'; NULL: none */
   const double *exposure; /* query.n: of counts; NULL: none */
-  size_t cluster_rows; /* errors may be correlated within each run of this many rows, but not
-                          between runs; 1: all are independent */
+  size_t cluster_rows;    /* errors may be correlated within each run of this many rows, but not
+                             between runs; 1: all are independent */
   struct gpnn_heldout_rows { /* owned: the arrays behind those above; NULL: borrowed */
     double *x, *y, *regressors, *noise, *exposure;
     int64_t *self, *candidates;

@@ -89,8 +89,7 @@ static enum gpnn_status find_array(const struct gpnn_state *state, const struct 
                                    struct gpnn_error *err)
 {
   char shown[GPNN_MASK_BYTES];
-  const struct gpnn_state_array *array =
-      gpnn_state_find(state, view->schema.target.name, name);
+  const struct gpnn_state_array *array = gpnn_state_find(state, view->schema.target.name, name);
   bool is_good = array != NULL && array->n == view->n;
   for (size_t i = 0; is_good && i < array->n; i++)
     is_good = isfinite(array->values[i]) && array->values[i] >= least;
@@ -119,8 +118,7 @@ static enum gpnn_status find_pseudo_targets(const struct gpnn_state *state,
   if (state->fingerprint != view->fingerprint)
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "target '%s': the pseudo-targets are those of another index", shown);
-  enum gpnn_status status =
-      find_array(state, view, GPNN_STATE_TARGET, -INFINITY, &pseudo->y, err);
+  enum gpnn_status status = find_array(state, view, GPNN_STATE_TARGET, -INFINITY, &pseudo->y, err);
   return status == GPNN_OK ? find_array(state, view, GPNN_STATE_NOISE, 0, &pseudo->noise, err)
                            : status;
 }
@@ -155,9 +153,9 @@ enum gpnn_status gpnn_channels_transform(const struct gpnn_dataset *dataset, siz
                                          struct gpnn_error *err)
 {
   size_t n_targets = gpnn_dataset_n_targets(dataset);
-  struct changes changes = {
-      .transforms = gpnn_alloc(n_targets, 1, sizeof(const struct gpnn_transform *)),
-      .pseudo = gpnn_alloc(n_targets, 1, sizeof *changes.pseudo)};
+  struct changes changes = {.transforms =
+                                gpnn_alloc(n_targets, 1, sizeof(const struct gpnn_transform *)),
+                            .pseudo = gpnn_alloc(n_targets, 1, sizeof *changes.pseudo)};
   enum gpnn_status status = changes.transforms != NULL && changes.pseudo != NULL
                                 ? GPNN_OK
                                 : gpnn_fail_memory(err, "for the targets");

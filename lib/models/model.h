@@ -172,22 +172,20 @@ struct gpnn_counts {
 /* ---- functions ---------------------------------------------------------------------------- */
 
 /*
- * The dataset that models of these parameters (n) work on.  If any of them has a transform, or is of
- * counts, '*transformed' is a copy of 'dataset' with the targets so transformed, or replaced by the
- * pseudo-targets that 'state' has for them (dataset/transformed.h): use its views instead, and free
- * it after the models, before the dataset and the state, from which it borrows.  Otherwise NULL.
- * 'state' may be NULL: there is none.
+ * The dataset that models of these parameters (n) work on.  If any of them has a transform, or is
+ * of counts, '*transformed' is a copy of 'dataset' with the targets so transformed, or replaced by
+ * the pseudo-targets that 'state' has for them (dataset/transformed.h): use its views instead, and
+ * free it after the models, before the dataset and the state, from which it borrows.  Otherwise
+ * NULL. 'state' may be NULL: there is none.
  *
- * GPNN_EDATA and GPNN_ENOMEM as gpnn_transformed_new().  GPNN_EMISMATCH: there is no such target; or
- * parameters of counts come without a state, or with that of another index.  GPNN_EFORMAT: the state
- * does not have what it should.
+ * GPNN_EDATA and GPNN_ENOMEM as gpnn_transformed_new().  GPNN_EMISMATCH: there is no such target;
+ * or parameters of counts come without a state, or with that of another index.  GPNN_EFORMAT: the
+ * state does not have what it should.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_channels_transform(const struct gpnn_dataset *dataset,
-                                                         size_t n,
-                                                         const struct gpnn_parameters *parameters,
-                                                         const struct gpnn_state *state,
-                                                         struct gpnn_transformed **transformed,
-                                                         struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_channels_transform(const struct gpnn_dataset *dataset, size_t n,
+                        const struct gpnn_parameters *parameters, const struct gpnn_state *state,
+                        struct gpnn_transformed **transformed, struct gpnn_error *err);
 
 /*
  * Fills 'channels' (n), pairing each of 'parameters' (n) with the dataset's view of the target that

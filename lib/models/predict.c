@@ -18,9 +18,9 @@ struct output {
   double scale, centre; /* of the units asked for */
   double *terms;        /* owned: of the mean function at one row */
   struct gpnn_target_warp target;
-  struct gpnn_warp transform;   /* of 'target' */
-  const struct gpnn_warp *warp; /* 'transform', or NULL: the target has none */
-  struct gpnn_count_law law;    /* of counts */
+  struct gpnn_warp transform;         /* of 'target' */
+  const struct gpnn_warp *warp;       /* 'transform', or NULL: the target has none */
+  struct gpnn_count_law law;          /* of counts */
   const struct gpnn_count_law *count; /* 'law', or NULL: no counts are predicted */
 };
 
@@ -259,6 +259,14 @@ static struct gpnn_distribution distribution_of(const struct output *output,
       .count = output->count};
 }
 
+/* The exposure of a count adds to the logarithm of its mean. */
+static void add_exposure(const struct output *output, const struct gpnn_predict_rows *rows,
+                         size_t i, struct gpnn_distribution *distribution)
+{
+  if (rows->exposure != NULL && gpnn_likelihood_is_of_counts(output->parameters->likelihood))
+    distribution->location += log(rows->exposure[i]);
+}
+
 /* Adds the offset of row 'i' to the target.  Rows without offsets keep the sign of zeros. */
 static void add_offset(const struct output *output, const struct gpnn_predict_rows *rows, size_t i,
                        struct gpnn_distribution *distribution)
@@ -288,6 +296,7 @@ static enum gpnn_status finish_row(const struct gpnn_predictor *predictor,
                                       : gpnn_head_observe(&output->head, &latent, known);
   *distribution = distribution_of(output, value);
   add_offset(output, rows, i, distribution);
+  add_exposure(output, rows, i, distribution);
   if (!isinf(distribution->location) && !isinf(distribution->sd)) return GPNN_OK;
   return gpnn_fail(err, GPNN_ENUMERIC, "a prediction is larger than any number");
 }

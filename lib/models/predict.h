@@ -65,6 +65,8 @@ struct gpnn_predict_rows {
   const double *noise;      /* n: known noise variance in the target's units squared; NULL: none */
   const double *offset;     /* n by the dataset's targets, in their units, added to the targets;
                                NULL: none */
+  const double *exposure;   /* n: what the mean of each row's count is proportional to; NULL: 1, or
+                               nothing is a count */
   const int64_t *self; /* n: the training row that each is, and which is left out; NULL: none is
                           one (models/model.h) */
 };

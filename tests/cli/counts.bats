@@ -242,3 +242,29 @@ score() {
   gpnn-calibrate -q --conformal 0.8 c.gpi -p c.par | gpnn-predict -q --interval 0.8 c.gpi -p - test.tsv |
     awk 'NR > 1 { inside += $1 >= $4 && $1 <= $5 } END { if (inside < 0.75 * (NR - 1)) { print inside; exit 1 } }'
 }
+
+@test "counts are proportional to their exposure" {
+  make_counts 1200 1 | awk 'BEGIN { OFS = "\t"; srand(9) }
+    NR == 1 { print "hours", $0; next }
+    { hours = 1 + int(4 * rand()); n = 0; for (k = 0; k < $3; k++) n += rand() < hours / 4; print hours / 4, $1, $2, n }' >all.tsv
+  gpnn-split -q -f 3:1 -o train.tsv -o test.tsv all.tsv
+  gpnn-index -q -y n --exposure hours -o c.gpi train.tsv
+  gpnn-fit -q --effort fast --kernel matern32 -m 30 --likelihood poisson c.gpi >c.par
+  gpnn-calibrate -q c.gpi <c.par >c.cal
+  gpnn-predict -q c.gpi -p c.cal test.tsv >pred.tsv
+  paste <(tail -n +2 test.tsv) <(tail -n +2 pred.tsv) | awk '
+    { mean = $1 * exp(2 * sin(4 * $2) + $3); off += (log($6) - log(mean)) ^ 2; loss -= $8 }
+    END { if (sqrt(off / NR) > 0.2) { print sqrt(off / NR); exit 1 } }'
+  # Twice the exposure is twice the mean, and log 2 more of f.
+  awk 'BEGIN { FS = OFS = "\t" } NR > 1 { $1 *= 2 } 1' test.tsv >twice.tsv
+  gpnn-predict -q c.gpi -p c.cal twice.tsv | cut -f 2 | paste - <(cut -f 2 pred.tsv) |
+    awk 'NR > 1 && ($1 / $2 / 2 - 1) ^ 2 > 1e-20 { print; exit 1 }'
+  gpnn-predict -q --latent c.gpi -p c.cal twice.tsv | cut -f 2 |
+    paste - <(gpnn-predict -q --latent c.gpi -p c.cal test.tsv | cut -f 2) |
+    awk 'NR > 1 && ($1 - $2 - log(2)) ^ 2 > 1e-20 { print; exit 1 }'
+  gpnn-predict -q --loo c.gpi -p c.cal | awk 'NR > 1 { loss -= $5 } END { exit !(loss / (NR - 1) < 3) }'
+  gpnn-calibrate -q --with test.tsv c.gpi -p c.par >with.cal
+  cut -f 2- test.tsv >without.tsv
+  run -1 gpnn-predict c.gpi -p c.cal without.tsv
+  [[ $output == *hours* ]]
+}

@@ -1,6 +1,6 @@
 /*
- * States: what is poured is what was read.  The first byte: if odd, all checksums and the length are
- * made right, so that what the sections say counts.  The rest is the state.
+ * States: what is poured is what was read.  The first byte: if odd, all checksums and the length
+ * are made right, so that what the sections say counts.  The rest is the state.
  */
 #include <string.h>
 #include <zlib.h>

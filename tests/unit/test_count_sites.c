@@ -59,8 +59,8 @@ static struct gpnn_count_latent leave_out(const struct setting *s,
   for (size_t i = 0; i < M; i++) {
     const double *xi = s->f.data->x + rows[i] * D;
     for (size_t j = 0; j < M; j++)
-      a[i * M + j] = c->kernelscale * dense_kernel("matern32", D, xi, s->f.data->x + rows[j] * D,
-                                                   1, c->lengthscale);
+      a[i * M + j] = c->kernelscale *
+                     dense_kernel("matern32", D, xi, s->f.data->x + rows[j] * D, 1, c->lengthscale);
     a[i * M + i] += c->noise + noise[rows[i]];
     k[i] = b2[i] =
         c->kernelscale * dense_kernel("matern32", D, xi, s->f.data->x + row * D, 1, c->lengthscale);
@@ -99,14 +99,14 @@ static void a_sweep_takes_the_site_under_the_prediction_from_all_other_rows(void
     struct gpnn_count_sites_report report;
     double lengthscale = 0.9, coefficient = 1.1, loss = 0;
     struct gpnn_parameters params = parameters(likelihoods[l], &lengthscale, &coefficient);
-    const struct gpnn_count_sites_options options = {.sweeps = 1, .fixed_dispersion = true, .seed = 1, .threads = 2};
+    const struct gpnn_count_sites_options options = {
+        .sweeps = 1, .fixed_dispersion = true, .seed = 1, .threads = 2};
     set_up(&s);
     assert_ok(gpnn_count_sites_new(&sites, &s.view, &err));
     assert_ok(gpnn_count_sites_new(&before, &s.view, &err));
     assert_ok(gpnn_count_sites_sweep(&sites, &params, &options, &report, &err));
     for (size_t i = 0; i < N; i++) {
-      struct gpnn_count_latent latent =
-          leave_out(&s, &params, before.target, before.noise, i);
+      struct gpnn_count_latent latent = leave_out(&s, &params, before.target, before.noise, i);
       latent.mean += log(s.exposure[i]);
       struct gpnn_count_site site = gpnn_count_site(&laws[l], s.count[i], &latent);
       assert_near(sites.target[i], site.target - log(s.exposure[i]), 1e-8);
@@ -130,8 +130,7 @@ static void sweeps_converge_to_the_best_dispersion(void **unused)
   struct gpnn_count_sites sites = {0};
   struct gpnn_count_sites_report report, other;
   double lengthscale = 0.9, coefficient = 1.1;
-  struct gpnn_parameters params =
-      parameters(GPNN_LIKELIHOOD_NEGBIN, &lengthscale, &coefficient);
+  struct gpnn_parameters params = parameters(GPNN_LIKELIHOOD_NEGBIN, &lengthscale, &coefficient);
   struct gpnn_count_sites_options options = {.sweeps = 100, .seed = 1, .threads = 1};
   set_up(&s);
   assert_ok(gpnn_count_sites_new(&sites, &s.view, &err));
@@ -164,8 +163,7 @@ static void threads_do_not_matter(void **unused)
   set_up(&s);
   for (int k = 0; k < 2; k++) {
     struct gpnn_count_sites_report report;
-    struct gpnn_parameters params =
-        parameters(GPNN_LIKELIHOOD_NEGBIN, &lengthscale, &coefficient);
+    struct gpnn_parameters params = parameters(GPNN_LIKELIHOOD_NEGBIN, &lengthscale, &coefficient);
     const struct gpnn_count_sites_options options = {.sweeps = 3, .seed = 1, .threads = 1 + 3 * k};
     params.neighbours = 10;
     assert_ok(gpnn_count_sites_new(&sites[k], &s.view, &err));
@@ -213,7 +211,8 @@ static void targets_that_are_no_counts_are_named(void **unused)
   assert_fails(gpnn_count_sites_new(&sites, &s.view, &err), GPNN_EDATA,
                "target 'y': training row 7 of the index has 2.5");
   s.y[6] = (-4.0 - 3) / 2;
-  assert_fails(gpnn_count_sites_new(&sites, &s.view, &err), GPNN_EDATA, "row 7 of the index has -4");
+  assert_fails(gpnn_count_sites_new(&sites, &s.view, &err), GPNN_EDATA,
+               "row 7 of the index has -4");
   s.y[6] = 0;
   s.cy[1] = 0.3;
   assert_fails(gpnn_count_sites_new(&sites, &s.view, &err), GPNN_EDATA, "calibration row 2");

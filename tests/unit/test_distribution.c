@@ -97,7 +97,8 @@ static void integrals_over_the_identity_are_the_closed_forms(void **state)
 static void quantiles_and_intervals_go_through_the_function(void **state)
 {
   (void)state;
-  const struct gpnn_distribution d = {0.3, 0.6, 4, &logarithm, 0, NULL}, plain = {0.3, 0.6, 4, NULL, 0, NULL};
+  const struct gpnn_distribution d = {0.3, 0.6, 4, &logarithm, 0, NULL},
+                                 plain = {0.3, 0.6, 4, NULL, 0, NULL};
   for (double p = 0.01; p < 1; p += 0.07) {
     double q = gpnn_distribution_quantile(&d, p);
     assert_close(q, exp(gpnn_distribution_quantile(&plain, p)), 1e-14);
