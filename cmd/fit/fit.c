@@ -169,10 +169,10 @@ static enum gpnn_status fit_one(const struct cli *cli, const struct fit_argument
 {
   const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   const struct targets targets = {dataset, t, 1};
-  if (a->inference == GPNN_INFERENCE_POLYA_GAMMA)
-    return fit_polya_gamma(cli, a, index, t, params, err);
   if (gpnn_dataset_n_classes(gpnn_dataset_target(dataset, t)) > 0)
-    return fit_labels(cli, a, dataset, t, params, err);
+    return a->inference == GPNN_INFERENCE_POLYA_GAMMA
+               ? fit_polya_gamma(cli, a, index, t, state, params, err)
+               : fit_labels(cli, a, dataset, t, params, err);
   if (a->method == FIT_CONJUGATE) return fit_conjugate(cli, a, index, t, params, err);
   if (fit_asks_for_counts(a)) return fit_as_counts(cli, a, &targets, n, state, params, err);
   return fit_targets(cli, a, &targets, params, err);

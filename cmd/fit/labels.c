@@ -51,7 +51,7 @@ static enum gpnn_status check_classes(const struct cli *cli, const struct fit_ar
   if (a->choose.like != NULL)
     return gpnn_fail(err, GPNN_EINVAL,
                      "option --like: does not apply to target '%s', which holds classes", name);
-  if (a->choose.fit.fixed_kernelscale > 0)
+  if (a->choose.fit.fixed_kernelscale > 0 && a->inference == GPNN_INFERENCE_LINK)
     return gpnn_fail(err, GPNN_EINVAL,
                      "option --fix: the kernel scale of target '%s', which holds classes, is 1",
                      name);
@@ -69,6 +69,9 @@ static enum gpnn_status check_number(const struct fit_arguments *a, const struct
     return gpnn_fail(err, GPNN_EINVAL,
                      "option --likelihood: target '%s' is a number: if it stands for classes, make "
                      "the index with gpnn-index --classes",
+                     target_name(view, shown));
+  if (a->inference == GPNN_INFERENCE_POLYA_GAMMA && !any_classes)
+    return gpnn_fail(err, GPNN_EINVAL, "option --inference: target '%s' is a number, not a class",
                      target_name(view, shown));
   if (fixes_link && !any_classes)
     return gpnn_fail(err, GPNN_EINVAL, "option --fix: target '%s' is a number and has no link",

@@ -1,4 +1,5 @@
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/fit/counts.h"
 #include "cmd/fit/fit.h"
@@ -99,6 +100,11 @@ static bool check_inference(const struct cli *cli, const struct fit_arguments *a
     return wrong(cli, "mean-function", "--inference polya-gamma has a mean of zero");
   if (is_augmented && a->choose.fit.fixed_noise > 0)
     return wrong(cli, "fix", "--inference polya-gamma has no noise");
+  if (is_augmented && a->omega == FIT_OMEGA_LEARNT && strcmp(cli->output, "-") == 0 &&
+      isatty(STDOUT_FILENO))
+    return wrong(cli, "omega",
+                 "what is learnt has numbers for every row, which a terminal cannot show: give -o "
+                 "FILE, or a pipe");
   return true;
 }
 

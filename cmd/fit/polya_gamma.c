@@ -30,16 +30,6 @@ static struct gpnn_augmented_options options_of(const struct fit_arguments *a)
   return options;
 }
 
-static enum gpnn_status check_target(const struct gpnn_dataset *dataset, struct gpnn_error *err)
-{
-  char name[GPNN_MASK_BYTES];
-  if (gpnn_dataset_n_classes(dataset) > 0) return GPNN_OK;
-  gpnn_schema_column_name(&dataset->schema.target, name);
-  return gpnn_fail(err, GPNN_EMISMATCH,
-                   "--inference polya-gamma: target '%s' of the index is a number, not a class",
-                   name);
-}
-
 /* If the index has several targets, the parameters name theirs. */
 static enum gpnn_status name_target(const struct gpnn_index *index,
                                     const struct gpnn_dataset *dataset,
@@ -80,17 +70,17 @@ static void tell(const struct cli *cli, const struct gpnn_augmented_report *repo
 
 enum gpnn_status fit_polya_gamma(const struct cli *cli, const struct fit_arguments *a,
                                  const struct gpnn_index *index, size_t target,
-                                 struct gpnn_parameters *params, struct gpnn_error *err)
+                                 struct gpnn_state *state, struct gpnn_parameters *params,
+                                 struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = gpnn_dataset_target(gpnn_index_dataset(index), target);
   const struct gpnn_augmented_options options = options_of(a);
   struct gpnn_augmented_report report;
-  enum gpnn_status status = check_target(dataset, err);
-  if (status != GPNN_OK) return status;
   fit_report_begin(cli, gpnn_index_dataset(index), target, 1);
-  status = gpnn_augmented_fit(dataset, &options, params, &report, err);
+  enum gpnn_status status = gpnn_augmented_fit(dataset, &options, params, &report, err);
   fit_report_end_tried(cli);
   if (status == GPNN_OK) tell(cli, &report);
   fit_report_end(cli);
-  return status == GPNN_OK ? annotate(&report, options.steps, index, dataset, params, err) : status;
+  if (status == GPNN_OK) status = annotate(&report, options.steps, index, dataset, params, err);
+  return status == GPNN_OK ? gpnn_parameters_store_omega(params, state, err) : status;
 }

@@ -7,11 +7,13 @@
 #include "cmd/fit/fit.h"
 #include "dataset/index.h"
 
-/* Fits the classes of target 'target' of the index, and reports how.  'params' is zeroed. */
-GPNN_MUST_CHECK enum gpnn_status fit_polya_gamma(const struct cli *cli,
-                                                 const struct fit_arguments *a,
-                                                 const struct gpnn_index *index, size_t target,
-                                                 struct gpnn_parameters *params,
-                                                 struct gpnn_error *err);
+struct gpnn_state;
+
+/* Fits the classes of target 'target' of the index, reports how, and adds omega to 'state' if it is
+ * learnt.  'params' is zeroed. */
+GPNN_MUST_CHECK enum gpnn_status
+fit_polya_gamma(const struct cli *cli, const struct fit_arguments *a,
+                const struct gpnn_index *index, size_t target, struct gpnn_state *state,
+                struct gpnn_parameters *params, struct gpnn_error *err);
 
 #endif

@@ -224,6 +224,12 @@ gpnn_parameters_write_with_state(const struct gpnn_parameters *params, size_t n,
                                  const struct gpnn_state *state, struct gpnn_output *output,
                                  struct gpnn_error *err);
 
+/* Adds the omega of parameters to a state, if they were learnt, so that they are read again with
+ * them.  GPNN_ENOMEM: nothing is added. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_store_omega(const struct gpnn_parameters *params,
+                                                             struct gpnn_state *state,
+                                                             struct gpnn_error *err);
+
 /* Adds one comment, which gpnn_parameters_write() writes as a line: its text without "# " and line
  * end, formatted as by printf() and cut to 508 bytes.  GPNN_ENOMEM: nothing is added. */
 GPNN_PRINTF(3, 4)

@@ -127,6 +127,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_omega(const struct gpnn_p
                                                              struct gpnn_output *output,
                                                              struct gpnn_error *err);
 
+/* Copies the learnt omega of parameters, if it has any, from the state that they came with; 'name'
+ * is that of the stream.  GPNN_EFORMAT: they are not there, or not finite. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_take_omega(struct gpnn_parameters *params,
+                                                            const struct gpnn_state *state,
+                                                            const char *name,
+                                                            struct gpnn_error *err);
+
 /* ---- parameters_estimation.c: the lines of struct gpnn_estimation --------------------------- */
 
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_seed(struct gpnn_parameters_reader *reader,

@@ -277,6 +277,8 @@ enum gpnn_status gpnn_parameters_read_with_state(struct gpnn_parameters **params
   status = read_bytes(input, &bytes, &length, err);
   if (status == GPNN_OK) status = begin_target(&reader);
   if (status == GPNN_OK) status = read_either(&reader, (struct gpnn_span){bytes, length}, &found);
+  for (size_t i = 0; i < reader.n_blocks && status == GPNN_OK; i++)
+    status = gpnn_parameters_take_omega(&reader.blocks[i], found, reader.name, err);
   forget_names(&reader);
   if (status == GPNN_OK) {
     *params = reader.blocks;

@@ -45,10 +45,15 @@ static enum gpnn_status check_omega(const struct gpnn_channel *channel, struct g
   const struct gpnn_omega *omega = &channel->parameters->omega;
   size_t n =
       channel->dataset->n * gpnn_augmented_channels(gpnn_dataset_n_classes(channel->dataset));
-  if (!is_augmented(channel) || !omega->is_learnt || omega->n == n) return GPNN_OK;
+  const struct gpnn_provenance *from = &channel->parameters->provenance;
+  if (!is_augmented(channel) || !omega->is_learnt) return GPNN_OK;
   if (omega->n == 0)
     return gpnn_fail(err, GPNN_EMISMATCH,
-                     "omega was learnt for each training row, but is not in these parameters");
+                     "omega was learnt for each training row, but is not in these parameters: use "
+                     "the file that gpnn-fit wrote");
+  if (from->has_index && from->index != channel->dataset->fingerprint)
+    return gpnn_fail(err, GPNN_EMISMATCH, "omega was learnt for the rows of another index");
+  if (omega->n == n) return GPNN_OK;
   return gpnn_fail(err, GPNN_EMISMATCH,
                    "omega was learnt for other training rows: there are %zu, not %zu", omega->n, n);
 }
