@@ -128,3 +128,51 @@ TSV
   sed -n '/^| data, rows | split |/,/^$/p' "$GPNN_ROOT/README.md" | sed '/^$/d' >shown
   diff table shown
 }
+
+# A folder of tables of classes: c; and a list of sets, classes.tsv.
+make_class_tables() {
+  mkdir tables
+  make_table 240 2 | awk -F '\t' -v OFS='\t' '
+    { print $1, $2, (NR == 1 ? "class" : $1 > 0.6 ? 7 : $1 > 0.3 ? 5 : 2) }' | gzip >tables/c.tsv.gz
+  {
+    head -n 1 "$experiments/classes.tsv"
+    printf 'c\tThis\t.2\t.5\t-\t-\t.1\t.3\t-\t-\t.05\t.1\nd\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n'
+    printf -- '-\tThat\t.3\t.6\t.3\t.7\t.2\t.4\t-\t-\t-\t-\n'
+  } >classes.tsv
+}
+
+@test "classes are scored by both methods, on the same rows, and shown beside what was published" {
+  make_class_tables
+  "$experiments/classification" --data tables --sets classes.tsv --split 15:3:2 --seeds 1-2 \
+    --neighbours 8,16 --omega fixed -- --tune steps=60 >scores.tsv
+  sed -i 1d scores.tsv
+  assert_equal "$(column method scores.tsv | paste -sd ' ')" 'link polya-gamma link polya-gamma'
+  assert_equal "$(column seed scores.tsv | paste -sd ' ')" '1 1 2 2'
+  assert_equal "$(column rows scores.tsv | sort -u)" 216
+  column neighbours scores.tsv | awk 'NR % 2 == 0 && $1 != 8 && $1 != 16 { exit 1 }'
+
+  gpnn-split -q -s 2 -f 15:3:2 -o train.tsv -o test.tsv -o rest.tsv tables/c.tsv.gz
+  gpnn-index -q -s 2 --classes -o c.gpi train.tsv
+  gpnn-fit -q -s 2 --tune steps=60 c.gpi | gpnn-calibrate -q c.gpi |
+    gpnn-predict -q -p - c.gpi test.tsv | gpnn-eval -q >scores
+  assert_near "$(column nll scores.tsv | sed -n 3p)" "$(value nll scores)" 1e-4
+  gpnn-index -q -s 2 --classes --calibration-rows 0 -o c.gpi train.tsv
+  m=$(column neighbours scores.tsv | sed -n 4p)
+  gpnn-fit -q -s 2 --inference polya-gamma --omega fixed -m "$m" --tune steps=60 c.gpi |
+    gpnn-predict -q -p - c.gpi test.tsv | gpnn-eval -q >scores
+  assert_near "$(column nll scores.tsv | sed -n 4p)" "$(value nll scores)" 1e-4
+
+  "$experiments/classification" --summary --sets classes.tsv scores.tsv >table.md
+  grep -qE '^\| c \(This\) \| 20 / \.5 \|  \| 10 / \.3 \|  \| 5 / \.1 \| [0-9.]+ / [0-9.]+ ± [0-9.]+ \|' table.md
+  grep -qE '^\| That \| 30 / \.6 \| 30 / \.7 \| 20 / \.4 \|' table.md
+  assert_equal "$(grep -c '^| d |' table.md)" 0
+}
+
+@test "what classification cannot do is refused" {
+  make_class_tables
+  assert_fails 2 "--data DIR" "$experiments/classification"
+  assert_fails 2 "no method other" "$experiments/classification" --data tables --methods other
+  assert_fails 2 "no set e" "$experiments/classification" --data tables --sets classes.tsv e
+  assert_fails 2 "several numbers of neighbours need validation rows" \
+    "$experiments/classification" --data tables --neighbours 8,16
+}
