@@ -57,8 +57,7 @@ static const struct cli_word inferences[] = {
     {"link", GPNN_INFERENCE_LINK}, {"polya-gamma", GPNN_INFERENCE_POLYA_GAMMA}, CLI_END_OF_WORDS};
 static const struct cli_word omegas[] = {
     {"learnt", FIT_OMEGA_LEARNT}, {"fixed", FIT_OMEGA_FIXED}, CLI_END_OF_WORDS};
-static const struct cli_word kl_weights[] = {
-    {"1", FIT_KL_ONE}, {"printed", FIT_KL_PRINTED}, CLI_END_OF_WORDS};
+static const struct cli_word kl_weights[] = {{"printed", 0}, CLI_END_OF_WORDS};
 static const struct cli_word scores[] = {
     {"rmspe", GPNN_CONJUGATE_RMSPE}, {"crps", GPNN_CONJUGATE_CRPS}, CLI_END_OF_WORDS};
 
@@ -102,8 +101,9 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "lengthscales", lengthscales, "L", "of several targets", sharing),
     CLI_CHOICE(0, "likelihood", likelihood, "L", "", likelihoods),
     CLI_CHOICE(0, "inference", inference, "NAME", "of classes", inferences),
-    CLI_CHOICE(0, "omega", omega, "W", "polya-gamma: variables of rows", omegas),
-    CLI_CHOICE(0, "kl-weight", kl_weight, "W", "polya-gamma: of a row's divergence", kl_weights),
+    CLI_CHOICE(0, "omega", omega, "W", "polya-gamma: of rows", omegas),
+    CLI_TEXT_OF(0, "kl-weight", kl_weight_text, "W",
+                "polya-gamma: of the divergence: a number, or printed (1)", kl_weights),
     CLI_TEXT_OF(0, "transform", transform_name, "T",
                 "log, asinh, boxcox, yeo-johnson, rank, auto (none)", transforms),
     CLI_CHOICE(0, "mean-function", choose.fit.mean, "MEAN", "", means),

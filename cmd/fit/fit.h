@@ -14,7 +14,6 @@ enum fit_preset { FIT_NO_PRESET, FIT_PAPER };
 enum fit_method { FIT_LOCAL, FIT_CONJUGATE };
 enum fit_ard { FIT_ARD_AUTO, FIT_ARD_YES, FIT_ARD_NO };
 enum fit_omega { FIT_OMEGA_LEARNT, FIT_OMEGA_FIXED };
-enum fit_kl_weight { FIT_KL_ONE, FIT_KL_PRINTED };
 enum fit_lengthscales { FIT_SHARED, FIT_RATIO, FIT_OWN };
 enum { FIT_ROTATE_AUTO = -1, FIT_LIKELIHOOD_AUTO = -1, FIT_TRANSFORM_AUTO = -1 };
 
@@ -34,8 +33,9 @@ struct fit_arguments {
   struct cli_choices objectives;
   enum gpnn_inference inference;
   enum fit_omega omega; /* this and 'kl_weight' are for Polya-Gamma variables */
-  enum fit_kl_weight kl_weight;
-  size_t n_folds; /* this and 'score' are for the conjugate model */
+  const char *kl_weight_text;
+  double kl_weight; /* fit_resolve(): as in struct gpnn_augmented_options */
+  size_t n_folds;   /* this and 'score' are for the conjugate model */
   enum gpnn_conjugate_score score;
   double dispersion;                 /* of negative binomial counts, fixed; 0: free */
   struct gpnn_choose_options choose; /* completed by fit_resolve(), except for the threads */

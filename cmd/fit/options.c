@@ -1,6 +1,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "cmd/fit/counts.h"
 #include "cmd/fit/fit.h"
 
@@ -82,6 +83,19 @@ static bool check_conjugate(const struct cli *cli, const struct fit_arguments *a
   return a->ard != FIT_ARD_YES || wrong(cli, "ard", "applies to --method local only");
 }
 
+/* What the divergence of a row weighs. */
+static bool resolve_kl_weight(const struct cli *cli, struct fit_arguments *a)
+{
+  const char *text = a->kl_weight_text;
+  double weight = 1;
+  bool is_printed = text != NULL && strcmp(text, "printed") == 0;
+  if (text != NULL && !is_printed &&
+      (gpnn_number_read(text, strlen(text), &weight) != GPNN_NUMBER_OK || weight <= 0))
+    return wrong(cli, "kl-weight", "a number above 0, or printed");
+  a->kl_weight = is_printed ? 0 : weight;
+  return true;
+}
+
 /* So does --inference polya-gamma, as published. */
 static bool check_inference(const struct cli *cli, const struct fit_arguments *a)
 {
@@ -136,9 +150,9 @@ static bool resolve_lengthscales(const struct cli *cli, struct fit_arguments *a)
 bool fit_resolve(const struct cli *cli, void *arguments)
 {
   struct fit_arguments *a = arguments;
-  return check_conjugate(cli, a) && check_inference(cli, a) && apply_preset(cli, a) &&
-         resolve_model(cli, a) && resolve_estimation(cli, a) && resolve_transform(cli, a) &&
-         resolve_lengthscales(cli, a) && fit_counts_resolve(cli, a) &&
+  return check_conjugate(cli, a) && check_inference(cli, a) && resolve_kl_weight(cli, a) &&
+         apply_preset(cli, a) && resolve_model(cli, a) && resolve_estimation(cli, a) &&
+         resolve_transform(cli, a) && resolve_lengthscales(cli, a) && fit_counts_resolve(cli, a) &&
          cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
          cli_check_overwrite(cli, cli->output, a->like);
 }

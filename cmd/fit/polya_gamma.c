@@ -21,7 +21,7 @@ static struct gpnn_augmented_options options_of(const struct fit_arguments *a)
   options.steps = fit->steps;
   if (a->refresh > 0) options.refresh = a->refresh;
   options.learns_omega = a->omega == FIT_OMEGA_LEARNT;
-  options.is_summed = a->kl_weight == FIT_KL_PRINTED;
+  options.divergence_weight = a->kl_weight;
   options.fixed_lengthscale = fit->fixed_lengthscale;
   options.fixed_kernelscale = fit->fixed_kernelscale;
   options.start = fit->start;

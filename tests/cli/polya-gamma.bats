@@ -88,6 +88,7 @@ fit() {
   prepare 2
   fit -o one.par t.gpi
   fit --kl-weight printed -o printed.par t.gpi
+  fit --kl-weight 300 t.gpi | cmp - printed.par
   fit -s 2 -o two.par t.gpi
   run ! cmp one.par printed.par
   run ! cmp one.par two.par
@@ -118,6 +119,10 @@ fit() {
     gpnn-fit --omega fixed t.gpi
   assert_fails 2 "option --kl-weight: applies" gpnn-fit --kl-weight 1 t.gpi
   assert_fails 2 "option --inference" gpnn-fit --inference bayes t.gpi
+  for weight in 0 -1 nan much; do
+    assert_fails 2 "option --kl-weight: a number above 0, or printed" \
+      gpnn-fit --inference polya-gamma --kl-weight $weight t.gpi
+  done
   make_table 50 >numbers.tsv
   gpnn-index -q -o n.gpi numbers.tsv
   assert_fails 2 "target 'y' is a number" gpnn-fit --inference polya-gamma n.gpi

@@ -44,7 +44,7 @@ struct gpnn_augmented_options {
   size_t batch;          /* rows per step; 0: 128 with two classes, else 64 */
   size_t steps, refresh; /* of adam, and between searches for neighbours */
   bool learns_omega;
-  bool is_summed; /* weigh the divergence of a row by n, as printed, rather than by 1 */
+  double divergence_weight; /* > 0, of a row's divergence beside its loss; 0: n, as published */
   double fixed_lengthscale, fixed_kernelscale; /* > 0: fixed at this value; 0: free */
   const struct gpnn_parameters *start; /* initial lengthscales and kernel scale; NULL: sqrt(d)
                                           and 1 */
@@ -52,10 +52,10 @@ struct gpnn_augmented_options {
   int threads;
 };
 
-#define GPNN_AUGMENTED_OPTIONS_INIT                                                               \
-  {                                                                                               \
-    .ard = true, .neighbours = 64, .steps = 1500, .refresh = 50, .learns_omega = true, .seed = 1, \
-    .threads = 1                                                                                  \
+#define GPNN_AUGMENTED_OPTIONS_INIT                                                    \
+  {                                                                                    \
+    .ard = true, .neighbours = 64, .steps = 1500, .refresh = 50, .learns_omega = true, \
+    .divergence_weight = 1, .seed = 1, .threads = 1                                    \
   }
 
 struct gpnn_augmented_report {

@@ -90,29 +90,28 @@ static enum gpnn_status begin_parameters(const struct gpnn_dataset *dataset,
   return begin_omega(dataset, options, &params->omega, err);
 }
 
-static enum gpnn_status problem_init(struct problem *problem, const struct gpnn_dataset *dataset,
-                                     struct gpnn_parameters *params, struct gpnn_error *err)
+static void objective_init(struct gpnn_augmented_objective *objective,
+                           const struct gpnn_dataset *dataset,
+                           const struct gpnn_augmented_options *options,
+                           struct gpnn_covariance *covariance)
 {
-  const struct gpnn_augmented_options *options = problem->options;
-  struct gpnn_augmented_objective *objective = &problem->objective;
-  size_t n = dataset->n, d = dataset->d, steps = smaller(options->refresh, options->steps);
   *objective = (struct gpnn_augmented_objective){
       .data = dataset,
-      .covariance = &params->covariance,
+      .covariance = covariance,
       .n_channels = gpnn_augmented_channels(gpnn_dataset_n_classes(dataset)),
       .learns_omega = options->learns_omega,
-      .weight = options->is_summed ? (double)n : 1,
+      .weight = options->divergence_weight > 0 ? options->divergence_weight : (double)dataset->n,
       .seed = options->seed};
   gpnn_logistic_init(&objective->logistic);
   gpnn_hermite_init(&objective->divergence, 20);
-  problem->k = smaller(options->neighbours, n - 1);
-  problem->batch = options->batch > 0 ? options->batch : objective->n_channels == 1 ? 128 : 64;
-  problem->batch = smaller(problem->batch, n);
-  problem->next = n;
-  gpnn_rng_init(&problem->rng, options->seed, GPNN_RNG_BATCH);
-  double work = (double)(problem->batch * problem->k * problem->k) *
-                (double)(objective->n_channels * problem->k + 10 * d);
-  objective->threads = gpnn_threads_for(options->threads, (size_t)(work / 4e6));
+}
+
+/* Makes room for the rows of the steps between two searches. */
+static enum gpnn_status allocate(struct problem *problem, struct gpnn_error *err)
+{
+  const struct gpnn_augmented_options *options = problem->options;
+  size_t n = problem->objective.data->n, d = problem->objective.data->d;
+  size_t steps = smaller(options->refresh, options->steps);
   if (!gpnn_multiply(problem->batch, steps, &problem->n_rows))
     return gpnn_fail_memory(err, "for the rows of the steps");
   if (problem->n_rows < MOST_PROBE) problem->n_rows = MOST_PROBE;
@@ -124,6 +123,26 @@ static enum gpnn_status problem_init(struct problem *problem, const struct gpnn_
   if (!problem->row || !problem->neighbour || !problem->x || !problem->order ||
       !problem->lengthscale)
     return gpnn_fail_memory(err, "for the rows to estimate from");
+  return GPNN_OK;
+}
+
+static enum gpnn_status problem_init(struct problem *problem, const struct gpnn_dataset *dataset,
+                                     struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  const double least = 4e6; /* enough work for a thread, in the units of 'work' */
+  const struct gpnn_augmented_options *options = problem->options;
+  struct gpnn_augmented_objective *objective = &problem->objective;
+  objective_init(objective, dataset, options, &params->covariance);
+  problem->k = smaller(options->neighbours, dataset->n - 1);
+  problem->batch = options->batch > 0 ? options->batch : objective->n_channels == 1 ? 128 : 64;
+  problem->batch = smaller(problem->batch, dataset->n);
+  problem->next = dataset->n;
+  gpnn_rng_init(&problem->rng, options->seed, GPNN_RNG_BATCH);
+  double work = (double)(problem->batch * problem->k * problem->k) *
+                (double)(objective->n_channels * problem->k + 10 * dataset->d);
+  objective->threads = gpnn_threads_for(options->threads, (size_t)(work / least));
+  enum gpnn_status status = allocate(problem, err);
+  if (status != GPNN_OK) return status;
   return gpnn_team_new(&objective->team, objective->threads, err);
 }
 
