@@ -122,11 +122,11 @@ static enum gpnn_status score(const struct gpnn_model *model,
   result->n_rows = n;
   if (is_scaled(model)) {
     enum gpnn_likelihood likelihood = parameters_of(model)->likelihood;
-    enum gpnn_status found =
-        likelihood == GPNN_LIKELIHOOD_CATEGORICAL
-            ? gpnn_calibrate_temperature(model, options, rows, result, err)
-        : gpnn_likelihood_is_of_counts(likelihood) ? gpnn_calibrate_counts(model, rows, result, err)
-                                                   : gpnn_calibrate_scale(model, options, rows, result, err);
+    enum gpnn_status found = likelihood == GPNN_LIKELIHOOD_CATEGORICAL
+                                 ? gpnn_calibrate_temperature(model, options, rows, result, err)
+                             : gpnn_likelihood_is_of_counts(likelihood)
+                                 ? gpnn_calibrate_counts(model, rows, result, err)
+                                 : gpnn_calibrate_scale(model, options, rows, result, err);
     return found == GPNN_OK ? check_distances(result, err) : found;
   }
   enum gpnn_status status =
