@@ -101,12 +101,13 @@ static size_t unless_usual(size_t given, size_t usual, size_t own)
   return given == usual ? own : given;
 }
 
-static struct gpnn_choose_options options_for(const struct fit_arguments *a)
+static struct gpnn_choose_options options_for(const struct cli *cli, const struct fit_arguments *a)
 {
   static const struct gpnn_fit_options numbers = GPNN_FIT_OPTIONS_INIT,
                                        labels = GPNN_CHOOSE_LABELS_FIT_INIT;
   struct gpnn_choose_options options = a->choose;
   struct gpnn_fit_options *fit = &options.fit;
+  options.k = options.k || !cli_given(cli, "objective-neighbours");
   fit->first = GPNN_OBJECTIVE_LABELS;
   fit->second = GPNN_OBJECTIVE_NONE;
   fit->rows = unless_usual(fit->rows, numbers.rows, labels.rows);
@@ -145,7 +146,7 @@ enum gpnn_status fit_labels(const struct cli *cli, const struct fit_arguments *a
                             struct gpnn_parameters *params, struct gpnn_error *err)
 {
   const struct gpnn_dataset *view = gpnn_dataset_target(dataset, target);
-  const struct gpnn_choose_options options = options_for(a);
+  const struct gpnn_choose_options options = options_for(cli, a);
   struct fit_report_tries telling = {cli, 0, gpnn_labels_choose_most(view, &options)};
   struct gpnn_choose_report report = {0};
   size_t *count = gpnn_alloc(gpnn_dataset_n_classes(view), 1, sizeof *count);

@@ -62,6 +62,7 @@ static struct gpnn_choose_options all_open(void)
                                         .ard = true,
                                         .neighbours = true,
                                         .rotation = true,
+                                        .k = true,
                                         .effort = GPNN_EFFORT_NORMAL};
   options.fit.steps = 60;
   options.fit.k = 12;

@@ -42,7 +42,7 @@ static void note_stage(const struct plan *plan, struct gpnn_label_trial *trial)
     memcpy(trial->stage, plan->before->stage, sizeof trial->stage);
   }
   trial->stage[trial->n_stages++] = (struct gpnn_label_stage){
-      plan->fit.kernel, plan->fit.steps, plan->fit.rate, plan->fit.learn_rotation};
+      plan->fit.kernel, plan->fit.k, plan->fit.steps, plan->fit.rate, plan->fit.learn_rotation};
 }
 
 /* True if chance explains that a trial is better than the best so far. */
@@ -90,6 +90,7 @@ static struct plan go_on(const struct gpnn_label_choice *c, const struct gpnn_la
   plan.fit.kernel = before->candidate.kernel;
   plan.fit.smoothness = before->candidate.smoothness;
   plan.fit.ard = before->candidate.ard;
+  plan.fit.k = before->stage[before->n_stages - 1].k;
   plan.fit.rotation = before->params.covariance.rotation;
   plan.fit.learn_rotation = before->candidate.rotate == GPNN_ROTATE_LEARN;
   plan.fit.start = &before->params;
@@ -222,6 +223,19 @@ static enum gpnn_status try_rotation(struct gpnn_label_choice *c,
   return try_one(c, &plan, err);
 }
 
+/* Continues the best with twice the neighbours in its objective, if it predicts better from more.
+ */
+static enum gpnn_status try_wider(struct gpnn_label_choice *c, struct gpnn_error *err)
+{
+  enum { PART = 5 };
+  const struct gpnn_label_trial *best = gpnn_label_choice_best(c);
+  struct plan plan = go_on(c, best, (c->options->fit.steps + PART - 1) / PART, later_rate);
+  if (!c->options->k || best->candidate.neighbours <= plan.fit.k) return GPNN_OK;
+  plan.fit.k *= 2;
+  plan.fit.learn_rotation = false;
+  return try_one(c, &plan, err);
+}
+
 /* The best trial of another kernel than 'best', or NULL. */
 static const struct gpnn_label_trial *best_of_others(const struct gpnn_label_choice *c,
                                                      const struct gpnn_label_trial *best)
@@ -247,9 +261,11 @@ static enum gpnn_status try_all(struct gpnn_label_choice *c, const struct plan *
                                 *second = best_of_others(c, best);
   status = try_longer(c, &best, err);
   if (status == GPNN_OK) status = try_rotation(c, best, err);
-  if (second == NULL || is_large(c->dataset)) return status;
-  if (status == GPNN_OK) status = try_longer(c, &second, err);
-  return status == GPNN_OK ? try_rotation(c, second, err) : status;
+  if (second != NULL && !is_large(c->dataset)) {
+    if (status == GPNN_OK) status = try_longer(c, &second, err);
+    if (status == GPNN_OK) status = try_rotation(c, second, err);
+  }
+  return status == GPNN_OK ? try_wider(c, err) : status;
 }
 
 /* ---- all rows ------------------------------------------------------------------------------- */
@@ -267,6 +283,7 @@ static enum gpnn_status repeat(const struct gpnn_label_choice *c, const struct p
     struct gpnn_parameters before = *params;
     *params = (struct gpnn_parameters){0};
     fit.kernel = trial->stage[i].kernel;
+    fit.k = trial->stage[i].k;
     fit.steps = trial->stage[i].steps;
     fit.rate = trial->stage[i].rate;
     fit.learn_rotation = trial->stage[i].rotates;
@@ -447,7 +464,8 @@ size_t gpnn_labels_choose_most(const struct gpnn_dataset *view,
   if (!is_open(options)) return 0;
   if (options->ard && can_have_ard(view)) most++;
   if (options->effort == GPNN_EFFORT_FAST) return most;
-  return most + (options->kernel ? 2 : 1) * (longer(options) + (options->rotation ? 1 : 0));
+  return most + (options->kernel ? 2 : 1) * (longer(options) + (options->rotation ? 1 : 0)) +
+         (options->k ? 1 : 0);
 }
 
 enum gpnn_status gpnn_labels_choose(const struct gpnn_dataset *view,

@@ -15,7 +15,7 @@ enum { GPNN_LABEL_STAGES = 8, GPNN_LABEL_TRIALS = 24 };
 
 struct gpnn_label_stage {
   const struct gpnn_kernel *kernel;
-  size_t steps;
+  size_t k, steps;
   double rate;
   bool rotates; /* a rotation was learnt */
 };
