@@ -62,6 +62,36 @@ fit() {
   ! cmp -s one.par two.par
 }
 
+@test "several members are written so that they can be read, each with its own link" {
+  awk 'BEGIN {
+    srand(7)
+    for (j = 1; j <= 12; j++) printf "x%d\t", j
+    print "kind"
+    for (i = 0; i < 400; i++) {
+      level = 0
+      for (j = 0; j < 12; j++) {
+        x[j] = rand() - 0.5
+        printf "%g\t", x[j]
+        level += x[j] * (j % 2 ? 1 : -1) * (1 + j / 4)
+      }
+      level += 2 * sin(5 * x[0]) * x[1] * x[2]
+      print (level < -0.8 ? "a" : level < 0 ? "b" : level < 0.8 ? "c" : "d")
+    }
+  }' >many.tsv
+  gpnn-index -q --calibration-rows 0 -y kind -o m.gpi many.tsv
+  for seed in 2 3 1 4 5 6 7 8; do
+    gpnn-fit -q -s "$seed" m.gpi >m.par
+    if grep -q '^member' m.par; then break; fi
+  done
+  grep -qE '^# [234] members: log loss 0\.[0-9]* \(133 rows left out\)' m.par
+  assert_equal "$(grep -c '^link-bias' m.par)" "$(grep -c '^weight' m.par)"
+  assert_equal "$(grep -c '^likelihood' m.par)" 1
+  assert_near "$(awk '$1 == "weight" { sum += $2 } END { print sum }' m.par)" 1 1e-6
+  gpnn-predict -q m.gpi -p m.par many.tsv | head -n 1 | grep -q label
+  gpnn-fit -q -s "$seed" --members 1 m.gpi >one.par
+  ! grep -q '^weight' one.par
+}
+
 @test "a start goes on from its parameters" {
   fit --kernel rbf --ard yes --rotate none -m 20 --members 1 >k.par
   gpnn-fit --start k.par --rotate none --tune steps=1 "$BATS_FILE_TMPDIR/k.gpi" >again.par

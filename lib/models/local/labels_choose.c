@@ -195,7 +195,7 @@ static enum gpnn_status try_longer(struct gpnn_label_choice *c,
 /* True if there are rows enough to learn the numbers of a rotation. */
 static bool has_rows_to_rotate(const struct gpnn_dataset *dataset)
 {
-  enum { EACH = 2, MORE = 100, MOST_MORE = 2000 };
+  enum { EACH = 2, MORE = 60, MOST_MORE = 1200 };
   size_t numbers = dataset->d * dataset->d;
   size_t more = MORE * numbers < MOST_MORE ? MORE * numbers : MOST_MORE;
   return dataset->n >= EACH * numbers + more;
@@ -413,8 +413,10 @@ static enum gpnn_status hand_over(struct gpnn_label_choice *c, struct gpnn_param
     report->stack.member[k] = stack->trial[k]->candidate;
     report->stack.weight[k] = stack->weight[k];
     if (k == 0) continue;
-    first->members[first->n_members] = stack->trial[k]->params;
-    first->members[first->n_members++].weight = stack->weight[k];
+    struct gpnn_parameters *member = &first->members[first->n_members++];
+    *member = stack->trial[k]->params;
+    member->weight = stack->weight[k];
+    member->likelihood = GPNN_LIKELIHOOD_GAUSSIAN; /* the target as a whole has one */
     stack->trial[k]->params = (struct gpnn_parameters){0};
   }
   *params = *first;
