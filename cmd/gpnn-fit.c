@@ -103,7 +103,7 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "inference", inference, "NAME", "of classes", inferences),
     CLI_CHOICE(0, "omega", omega, "W", "polya-gamma: of rows", omegas),
     CLI_TEXT_OF(0, "kl-weight", kl_weight_text, "W",
-                "polya-gamma: of the divergence: a number, or printed (1)", kl_weights),
+                "polya-gamma: of the divergence, or printed (1)", kl_weights),
     CLI_TEXT_OF(0, "transform", transform_name, "T",
                 "log, asinh, boxcox, yeo-johnson, rank, auto (none)", transforms),
     CLI_CHOICE(0, "mean-function", choose.fit.mean, "MEAN", "", means),
