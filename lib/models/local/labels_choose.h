@@ -4,17 +4,20 @@
  *
  * Each candidate is fitted by the objective of labels (models/local/fit.h), and scored on training
  * rows that no fit has seen: by the mean of minus the log probability of a row's class, given its
- * neighbours among all other training rows.  The lowest score wins, and the next candidate starts
- * from the best so far, so that they share the work:
- *   kernels   matern32, exp and rbf, each with a lengthscale for every input, in a short descent;
+ * neighbours among all other training rows.  Candidates are
+ *   kernels   matern32, exp and rbf, with a lengthscale for every input; in large tables each goes
+ *             on from the best before it, so that they share the work;
  *   one       lengthscale instead of many, if the rows are few for so many;
- *   longer    descents of the best, until its score no longer falls;
- *   rotation  learnt from the best (kernel/rotation.h), if there are rows enough to try;
- *   number    of neighbours to predict from: the best on these rows, or the fewest that chance does
- *             not tell from it.
- * A descent that has fitted noise scores worse than the shorter one before it, which is then kept.
- * Finally, if the rows kept for scoring would have mattered to the fit, the best continues on all
- * rows.  See gpnn-methods(7), sections 5 and 13.
+ * and from the best kernel, and unless the table is large from the second as well,
+ *   longer    descents, as long as the score falls;
+ *   rotation  learnt (kernel/rotation.h), if there are rows enough to try;
+ *   wider     the best of all with twice the neighbours in its objective, if it predicts better
+ *             from more.
+ * A descent that has fitted noise scores worse than the shorter one before it, which then wins.
+ * Others become members of a stack with the best if their averaged probabilities lower the score by
+ * 1 % or more for each.  Members get the fewest neighbours that score about as well as the best
+ * number.  Finally, if the rows kept for scoring would have mattered to the fit, it is repeated
+ * with all rows, or with more than a few thousand continued.  See gpnn-methods(7), section 13.
  *
  * A class without rows among the others of the training rows, such as one of a single row, has no
  * evidence that could be left out; it keeps its share and its bias.  With one class in all, every
@@ -51,7 +54,7 @@ size_t gpnn_labels_choose_most(const struct gpnn_dataset *view,
 
 /*
  * Chooses and fits for the target of 'view', which holds classes.  Of 'options' all is used but
- * what concerns targets that are numbers: 'likelihood', 'objective', 'members', 'last_sample_rows'.
+ * what concerns targets that are numbers: 'likelihood', 'objective', 'like', 'last_sample_rows'.
  * If there is nothing to choose, all rows serve the fit.  Of the candidates in 'report', 'nll' is
  * the score and 'error' the share of rows whose class is not the most probable one.  'params' must
  * be zeroed; the caller releases it.
