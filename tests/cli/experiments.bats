@@ -144,7 +144,7 @@ make_class_tables() {
 @test "classes are scored by both methods, on the same rows, and shown beside what was published" {
   make_class_tables
   "$experiments/classification" --data tables --sets classes.tsv --split 15:3:2 --seeds 1-2 \
-    --neighbours 8,16 --omega fixed -- --tune steps=60 >scores.tsv
+    --neighbours 8,16 --kl-weight 1,0.1 -- --tune steps=60 >scores.tsv
   sed -i 1d scores.tsv
   assert_equal "$(column method scores.tsv | paste -sd ' ')" 'link polya-gamma link polya-gamma'
   assert_equal "$(column seed scores.tsv | paste -sd ' ')" '1 1 2 2'
@@ -157,8 +157,8 @@ make_class_tables() {
     gpnn-predict -q -p - c.gpi test.tsv | gpnn-eval -q >scores
   assert_near "$(column nll scores.tsv | sed -n 3p)" "$(value nll scores)" 1e-4
   gpnn-index -q -s 2 --classes --calibration-rows 0 -o c.gpi train.tsv
-  m=$(column neighbours scores.tsv | sed -n 4p)
-  gpnn-fit -q -s 2 --inference polya-gamma --omega fixed -m "$m" --tune steps=60 c.gpi |
+  gpnn-fit -q -s 2 --inference polya-gamma -m "$(column neighbours scores.tsv | sed -n 4p)" \
+    --kl-weight "$(column kl_weight scores.tsv | sed -n 4p)" --tune steps=60 c.gpi |
     gpnn-predict -q -p - c.gpi test.tsv | gpnn-eval -q >scores
   assert_near "$(column nll scores.tsv | sed -n 4p)" "$(value nll scores)" 1e-4
 
@@ -173,6 +173,6 @@ make_class_tables() {
   assert_fails 2 "--data DIR" "$experiments/classification"
   assert_fails 2 "no method other" "$experiments/classification" --data tables --methods other
   assert_fails 2 "no set e" "$experiments/classification" --data tables --sets classes.tsv e
-  assert_fails 2 "several numbers of neighbours need validation rows" \
-    "$experiments/classification" --data tables --neighbours 8,16
+  assert_fails 2 "several neighbours or weights need validation rows" \
+    "$experiments/classification" --data tables --kl-weight 1,2
 }
