@@ -32,9 +32,9 @@ enum gpnn_status gpnn_stack_classify(const void *state, size_t channel,
   const struct gpnn_stack *stack = state;
   const struct gpnn_parameters *parameters = stack->channels[channel].parameters;
   size_t size, n = query->n, room;
+  size_t n_classes = gpnn_dataset_n_classes(stack->channels[channel].dataset);
   enum gpnn_status status = GPNN_OK;
-  if (!gpnn_multiply(n, parameters->link.n_bias, &size) ||
-      !gpnn_multiply(n, 1 + parameters->link.n_bias, &room))
+  if (!gpnn_multiply(n, n_classes, &size) || !gpnn_multiply(n, 1 + n_classes, &room))
     return gpnn_fail_memory(err, "for predictions");
   double *own = gpnn_alloc(room, 1, sizeof *own);
   if (own == NULL) return gpnn_fail_memory(err, "for predictions");
