@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "container/container.h"
+#include "container/state.h"
 #include "kernel/parameters.h"
 
 struct place {
@@ -673,6 +674,53 @@ static void inference_by_polya_gamma_reads_back_and_has_no_link(void **state)
   assert_all_refused(state, sizeof refusals / sizeof refusals[0], refusals);
 }
 
+/* Writes 'params' and 'state' together to the file of a test. */
+static void write_with_state(const struct place *place, const struct gpnn_parameters *params,
+                             const struct gpnn_state *state)
+{
+  struct gpnn_output *output = NULL;
+  assert_ok(gpnn_output_open(&output, place->path, &err));
+  assert_ok(gpnn_parameters_write_with_state(params, 1, state, output, &err));
+  assert_ok(gpnn_output_close(output, &err));
+}
+
+static void learnt_omega_reads_back_from_a_state_that_has_it(void **state)
+{
+  double lengthscale = 0.5, log_median[6] = {-1.5, 0.25, -1e-3, -7, 2, 1.0 / 3};
+  struct gpnn_parameters params = {.covariance = {.kernel = gpnn_kernel_by_name("matern52"),
+                                                  .n_lengthscales = 1,
+                                                  .lengthscale = &lengthscale,
+                                                  .kernelscale = 2},
+                                   .likelihood = GPNN_LIKELIHOOD_CATEGORICAL,
+                                   .inference = GPNN_INFERENCE_POLYA_GAMMA,
+                                   .omega = {true, 6, log_median},
+                                   .neighbours = 8};
+  for (int variant = 0; variant < 3; variant++) {
+    struct gpnn_state *written = NULL, *found = NULL;
+    struct gpnn_parameters *read = NULL;
+    size_t n;
+    if (variant == 2) log_median[3] = NAN;
+    assert_ok(gpnn_state_new(&written, 1, &err));
+    if (variant == 1)
+      assert_ok(gpnn_state_add(written, "other", "array", 6, log_median, &err));
+    else
+      assert_ok(gpnn_parameters_store_omega(&params, written, &err));
+    write_with_state(*state, &params, written);
+    const char *path = ((struct place *)*state)->path;
+    if (variant > 0) {
+      assert_fails(gpnn_parameters_read_with_state(&read, &n, &found, path, &err), GPNN_EFORMAT,
+                   "x.par: omega was learnt, but the file has no valid values");
+    } else {
+      assert_ok(gpnn_parameters_read_with_state(&read, &n, &found, path, &err));
+      assert_int_equal(read->omega.n, 6);
+      assert_memory_equal(read->omega.log_median, log_median, sizeof log_median);
+      gpnn_state_free(found);
+      gpnn_parameters_free(read, n);
+    }
+    gpnn_state_free(written);
+  }
+}
+
 static void a_rotation_reads_back_and_has_to_fit(void **state)
 {
   struct place *place = *state;
@@ -855,6 +903,7 @@ int main(void)
       cmocka_unit_test(values_that_do_not_go_together_are_refused),
       cmocka_unit_test(optional_values_out_of_range_are_refused),
       cmocka_unit_test(inference_by_polya_gamma_reads_back_and_has_no_link),
+      cmocka_unit_test(learnt_omega_reads_back_from_a_state_that_has_it),
       cmocka_unit_test(a_rotation_reads_back_and_has_to_fit),
       cmocka_unit_test(later_version_is_refused),
       cmocka_unit_test(unknown_repeated_and_missing_names_are_refused),
