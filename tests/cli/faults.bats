@@ -115,6 +115,35 @@ PY
   assert_fails 1 '^/dev/full: is a device' gpnn-index -o /dev/full train.tsv
 }
 
+@test "a full disk, or a reader that leaves, is met alike where the target is a class" {
+  gpnn-simulate data --likelihood categorical -t kernelscale=9 -n 3000 >t.tsv
+  gpnn-index -q -o t.gpi t.tsv
+  gpnn-fit -q --kernel exp --ard no --rotate none --tune steps=20 -m 10 -o t.par t.gpi
+  gpnn-predict -q -p t.par t.gpi t.tsv >pred.tsv
+  for command in 'gpnn-fit -q --kernel exp --ard no --rotate none --tune steps=5 -m 10 t.gpi' \
+    'gpnn-predict -q -p t.par t.gpi t.tsv' 'gpnn-predict -q -p t.par --top 2 t.gpi t.tsv' 'gpnn-info t.gpi' \
+    'gpnn-info t.par' 'gpnn-eval pred.tsv' 'gpnn-eval --table roc pred.tsv'; do
+    status=0
+    # shellcheck disable=SC2086 # a command
+    $command >/dev/full 2>err.txt || status=$?
+    assert_equal "$status" 1
+    assert_equal "$(cat err.txt)" "${command%% *}: (stdout): cannot be written: No space left on device"
+    bash -c "{ $command; echo \$? >status; } 2>err.txt | head -n 1 >out"
+    assert_equal "$(cat err.txt)" ''
+    [[ $(cat status) =~ ^(0|1|141)$ ]] || complain "status $(cat status)"
+  done
+  rm err.txt status out
+  export TMPDIR=$PWD
+  mkfifo slow
+  for signal in INT TERM; do
+    bash -c "set -m; gpnn-predict t.gpi -p t.par -o x slow & echo \$! >pid; exec 3>slow; cat t.tsv >&3
+             sleep 0.3; kill -$signal \$(cat pid); wait \$(cat pid); echo \$? >status" 2>/dev/null
+    assert_equal "$(cat status)" $((128 + $(kill -l $signal)))
+    rm pid status
+    assert_files t.tsv t.gpi t.par pred.tsv
+  done
+}
+
 @test "a full disk ends the run before the end of the input" {
   fixture
   for threads in 1 2; do

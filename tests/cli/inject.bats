@@ -22,6 +22,10 @@ faults() {
   faults 60 -q '(split/stdin|index|predict|eval|plot) memory'
 }
 
+@test "a call that fails is reported where targets are classes" {
+  faults 150 -q '(index|predict)/classes (read|write|sync|rename|map|memory)'
+}
+
 @test "a tool killed before any system call leaves the old file or the new one, complete" {
   faults 60 'split any'
 }
