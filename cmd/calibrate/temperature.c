@@ -23,11 +23,15 @@ enum gpnn_status temperature_report(const struct cli *cli, const char *kind,
 {
   const struct gpnn_calibrate_losses *losses = &calibration->losses;
   char text[256];
-  snprintf(text, sizeof text,
-           "temperature %.4g, standard error %.2g, log loss %.4g -+ %.2g before and %.4g -+ %.2g "
-           "after, from %zu",
-           calibration->alpha, calibration->standard_error, losses->before, losses->before_error,
-           losses->after, losses->after_error, calibration->n_rows);
+  if (calibration->standard_error > 0)
+    snprintf(text, sizeof text,
+             "temperature %.4g, standard error %.2g, log loss %.4g -+ %.2g before and %.4g -+ %.2g "
+             "after, from %zu",
+             calibration->alpha, calibration->standard_error, losses->before, losses->before_error,
+             losses->after, losses->after_error, calibration->n_rows);
+  else
+    snprintf(text, sizeof text, "temperature 1, log loss %.4g -+ %.2g, from %zu", losses->after,
+             losses->after_error, calibration->n_rows);
   cli_note(cli, "%s rows", text);
   return gpnn_parameters_comment(params, err, "calibration: %s %s rows", text, kind);
 }

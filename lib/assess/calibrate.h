@@ -77,7 +77,8 @@ struct gpnn_calibrate_report {
   bool by_scale;  /* 'law' was estimated; then alpha is its factor S, whose standard error is
                      that of log S times S */
   struct gpnn_scale_law law;
-  bool by_temperature;           /* alpha is the temperature; likewise */
+  bool by_temperature; /* alpha is the temperature; likewise.  Of a cross-fit it is 1, and the
+                          standard error 0 */
   struct gpnn_calibrate_losses { /* mean log losses of the rows, and standard errors of each */
     double before, before_error, after, after_error;
   } losses;

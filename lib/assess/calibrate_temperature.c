@@ -6,6 +6,9 @@
  *
  * is convex in t, and has the slope mean of sum_c p_ic(t) l_ic - l_iy (gpnn-methods(7), equations
  * 13.18 to 13.20).
+ *
+ * Rows of a cross-fit are predicted by other parameters, from fewer rows, which are less certain
+ * than those to be calibrated.  Their losses are worth knowing, but the temperature stays at 1.
  */
 #include <float.h>
 #include <math.h>
@@ -136,9 +139,11 @@ enum gpnn_status gpnn_calibrate_temperature(const struct gpnn_model *model,
   if (status == GPNN_OK) {
     for (size_t i = 0; i < n * n_classes; i++) l[i] = log(fmax(l[i], DBL_TRUE_MIN));
     const struct rows rows = {n, n_classes, heldout->y, l};
+    bool is_of_others = options->on == GPNN_CALIBRATE_CROSS_FITTED;
     result->by_temperature = true;
-    result->alpha = find_temperature(&rows);
-    result->standard_error = find_error(&rows, result->alpha, heldout->cluster_rows);
+    result->alpha = is_of_others ? 1 : find_temperature(&rows);
+    result->standard_error =
+        is_of_others ? 0 : find_error(&rows, result->alpha, heldout->cluster_rows);
     find_losses(&rows, given > 0 ? given : 1, heldout->cluster_rows, result->z, &losses->before,
                 &losses->before_error);
     find_losses(&rows, result->alpha, heldout->cluster_rows, result->z, &losses->after,

@@ -126,6 +126,14 @@ static enum gpnn_status draw(size_t n, uint64_t seed, size_t c, uint64_t **drawn
   return GPNN_OK;
 }
 
+/* True if some target is a number. */
+static bool holds_numbers(const struct gpnn_schema *schema)
+{
+  bool some = false;
+  for (size_t t = 0; t <= schema->n_more; t++) some = some || !gpnn_schema_has_classes(schema, t);
+  return some;
+}
+
 /* The number of rows to hold out, or at least to hold out if they have groups. */
 static enum gpnn_status choose_rows(const struct gpnn_training *training,
                                     const struct gpnn_training_options *options, size_t *c,
@@ -134,6 +142,7 @@ static enum gpnn_status choose_rows(const struct gpnn_training *training,
   size_t n = training->n, tenth = n / 10;
   *c = options->calibration_rows;
   if (options->default_calibration) *c = tenth < CALIBRATION_ROWS ? tenth : CALIBRATION_ROWS;
+  if (options->default_calibration && !holds_numbers(&training->dataset.schema)) *c = 0;
   if (n >= LEAST_ROWS && *c <= n - LEAST_ROWS) return GPNN_OK;
   return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few to train on%s", n,
                    *c > 0 ? " and to hold out rows for calibration" : "");

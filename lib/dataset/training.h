@@ -43,7 +43,8 @@ struct gpnn_training_options {
   double whiten_eps;
   bool limits; /* of inputs (dataset/limits.h) */
   enum gpnn_training_tails tails;
-  bool default_calibration; /* 1000 rows, but at most a tenth of all; else: */
+  bool default_calibration; /* 1000 rows, but at most a tenth of all; none if all targets hold
+                               classes, which gain more from a row than from a temperature; else: */
   size_t calibration_rows;  /* this many; if rows have groups, see gpnn_training_finish() */
   uint64_t seed;
   int threads; /* results do not depend on them */
