@@ -56,8 +56,9 @@ static enum gpnn_status set_tails(struct gpnn_tails *tails, size_t n, size_t n_i
                                   struct gpnn_error *err)
 {
   bool some = false;
-  double *centre = gpnn_alloc(n_in, 2, sizeof *centre), *spread = centre + n_in;
+  double *centre = gpnn_alloc(n_in, 2, sizeof *centre);
   if (centre == NULL) return gpnn_fail_memory(err, "for the tails of the inputs");
+  double *spread = centre + n_in;
   for (size_t j = 0; j < n_in; j++) {
     bool has_tail = columns[j].spread > 0 && columns[j].has_levels && is_long(n, sum + j * POWERS);
     centre[j] = 2 * columns[j].centre;

@@ -43,7 +43,7 @@ static double softmax(size_t n, double *p)
     sum += p[c];
   }
   for (size_t c = 0; c < n; c++) p[c] /= sum;
-  return most + log(sum);
+  return most + log(fmax(sum, 1)); /* as the greatest of its terms is 1 */
 }
 
 /* Writes the logits of a row to 'logit', and returns sqrt(1 + spread v). */

@@ -52,7 +52,7 @@ static struct gpnn_count_latent leave_out(const struct setting *s,
 {
   enum { M = N - 1 };
   static long double a[M * M], b1[M], b2[M], k[M];
-  size_t rows[M];
+  size_t rows[M] = {0};
   const struct gpnn_covariance *c = &params->covariance;
   for (size_t i = 0, m = 0; i < N; i++)
     if (i != row) rows[m++] = i;

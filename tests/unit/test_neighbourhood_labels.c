@@ -276,7 +276,7 @@ static void a_permutation_of_classes_permutes_the_derivatives_by_biases(void **s
   static const size_t to[K] = {3, 0, 4, 1, 2};
   (void)state;
   struct rows *r = rows_new(50, 3, K, 11, 5), *other = rows_new(50, 3, K, 11, 5);
-  double gradient[WIDTH], renamed[WIDTH];
+  double gradient[WIDTH] = {0}, renamed[WIDTH] = {0};
   struct gpnn_neighbourhood_result a = {.gradient = gradient}, b = {.gradient = renamed};
   for (size_t i = 0; i < 50; i++) other->y[i] = (double)to[(size_t)r->y[i]];
   for (size_t c = 0; c < K; c++) other->bias[to[c]] = r->bias[c];
@@ -307,7 +307,7 @@ static void rows_evaluated_together_are_as_rows_alone(void **state)
     evaluate(r, rotated ? map : NULL, &together);
     struct gpnn_neighbourhoods hoods = r->hoods;
     for (size_t i = 0; i < hoods.n; i++) {
-      double own_loss, own_error;
+      double own_loss = 0, own_error = 0;
       struct gpnn_neighbourhood_result alone = {
           .gradient = own, .by_map = rotated ? own_map : NULL, .loss = &own_loss, .z2 = &own_error};
       r->hoods.n = 1;

@@ -194,7 +194,7 @@ static double log_sum(size_t n, const double *log_p)
   double most = log_p[0], sum = 0;
   for (size_t c = 1; c < n; c++) most = fmax(most, log_p[c]);
   for (size_t c = 0; c < n; c++) sum += exp(log_p[c] - most);
-  return most + log(sum);
+  return most + log(fmax(sum, 1)); /* as the greatest of its terms is 1 */
 }
 
 void gpnn_augmented_classes(struct gpnn_augmented_row *row, double *p)

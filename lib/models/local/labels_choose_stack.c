@@ -55,7 +55,7 @@ static void find_losses(const struct gpnn_label_choice *c, const struct mixture 
   for (size_t i = first; i < c->n; i += 2) {
     double p = 0;
     for (size_t k = 0; k < mixture->n; k++) p += weight[k] * probability(c, mixture, k, i);
-    loss[i] = -log(p);
+    loss[i] = p > 0 ? -log(p) : INFINITY;
   }
 }
 
@@ -145,7 +145,8 @@ enum gpnn_status gpnn_label_choice_neighbours(struct gpnn_label_choice *c,
 {
   struct gpnn_label_stack *stack = &c->stack;
   struct mixture mixture = {.n = stack->n};
-  double *loss = gpnn_alloc(c->n, GPNN_LABEL_COUNTS + 1, sizeof *loss), nll[GPNN_LABEL_COUNTS + 1];
+  double *loss = gpnn_alloc(c->n, GPNN_LABEL_COUNTS + 1, sizeof *loss),
+         nll[GPNN_LABEL_COUNTS + 1] = {0};
   if (loss == NULL) return gpnn_fail_memory(err, "for a stack");
   for (size_t k = 0; k < stack->n; k++) mixture.trial[k] = stack->trial[k];
   stack->nll = nll[choose_count(c, &mixture, loss, nll)];
