@@ -58,6 +58,10 @@ static const struct cli_word inferences[] = {
 static const struct cli_word omegas[] = {
     {"learnt", FIT_OMEGA_LEARNT}, {"fixed", FIT_OMEGA_FIXED}, CLI_END_OF_WORDS};
 static const struct cli_word kl_weights[] = {{"printed", 0}, CLI_END_OF_WORDS};
+static const struct cli_word row_weights[] = {{"no", FIT_ROW_WEIGHTS_NO},
+                                              {"auto", FIT_ROW_WEIGHTS_AUTO},
+                                              {"yes", FIT_ROW_WEIGHTS_YES},
+                                              CLI_END_OF_WORDS};
 static const struct cli_word scores[] = {
     {"rmspe", GPNN_CONJUGATE_RMSPE}, {"crps", GPNN_CONJUGATE_CRPS}, CLI_END_OF_WORDS};
 
@@ -104,6 +108,8 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "omega", omega, "W", "polya-gamma: of rows", omegas),
     CLI_TEXT_OF(0, "kl-weight", kl_weight_text, "W", "polya-gamma: a number, or printed (1)",
                 kl_weights),
+    CLI_CHOICE(0, "row-weights", row_weights, "W", "less for rows that others contradict",
+               row_weights),
     CLI_TEXT_OF(0, "transform", transform_name, "T",
                 "log, asinh, boxcox, yeo-johnson, rank, auto (none)", transforms),
     CLI_CHOICE(0, "mean-function", choose.fit.mean, "MEAN", "", means),

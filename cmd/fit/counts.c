@@ -16,6 +16,14 @@ bool fit_asks_for_counts(const struct fit_arguments *a)
          gpnn_likelihood_is_of_counts((enum gpnn_likelihood)a->likelihood);
 }
 
+bool fit_check_terminal(const struct cli *cli)
+{
+  if (strcmp(cli->output, "-") != 0 || !isatty(STDOUT_FILENO)) return true;
+  return cli_refuse(cli,
+                    "these parameters come with numbers for every row, which a terminal cannot "
+                    "show: give -o FILE, or a pipe");
+}
+
 bool fit_counts_resolve(const struct cli *cli, struct fit_arguments *a)
 {
   static const char *const others[] = {"preset", "method", "transform", "lengthscales", "members"};
@@ -25,11 +33,8 @@ bool fit_counts_resolve(const struct cli *cli, struct fit_arguments *a)
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (cli_given(cli, others[i]))
       return cli_refuse(cli, "option --%s does not apply to the likelihoods of counts", others[i]);
-  if (strcmp(cli->output, "-") == 0 && isatty(STDOUT_FILENO))
-    return cli_refuse(cli, "the parameters of counts come with numbers for every row, which a "
-                           "terminal cannot show: give -o FILE, or a pipe");
   a->is_shared = false;
-  return true;
+  return fit_check_terminal(cli);
 }
 
 /* ---- regression --------------------------------------------------------------------------- */

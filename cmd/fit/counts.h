@@ -15,6 +15,9 @@ struct gpnn_state;
 /* True if the likelihood asked for is one of counts. */
 bool fit_asks_for_counts(const struct fit_arguments *a);
 
+/* Refuses to write numbers for every row to a terminal, as cli_refuse(). */
+bool fit_check_terminal(const struct cli *cli);
+
 /* Checks the options that counts do not take, and where the result goes; as 'resolve' of a tool. */
 bool fit_counts_resolve(const struct cli *cli, struct fit_arguments *a);
 

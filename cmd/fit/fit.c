@@ -11,6 +11,7 @@
 #include "cmd/fit/labels.h"
 #include "cmd/fit/polya_gamma.h"
 #include "cmd/fit/report.h"
+#include "cmd/fit/row_weights.h"
 #include "cmd/fit/transforms.h"
 #include "container/state.h"
 #include "dataset/index.h"
@@ -227,6 +228,9 @@ static enum gpnn_status fit_and_write(const struct cli *cli, const struct fit_ar
     status = fit_all(cli, a, index, n, state, params, err);
     fit_report_close(cli);
   }
+  for (size_t t = 0; t < n && status == GPNN_OK; t++)
+    status = fit_row_weights(cli, a, gpnn_dataset_target(gpnn_index_dataset(index), t), state,
+                             &params[t], err);
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
   if (status == GPNN_OK)
     status = gpnn_parameters_write_with_state(params, n, state->n > 0 ? state : NULL, output, err);

@@ -14,6 +14,7 @@ enum fit_preset { FIT_NO_PRESET, FIT_PAPER };
 enum fit_method { FIT_LOCAL, FIT_CONJUGATE };
 enum fit_ard { FIT_ARD_AUTO, FIT_ARD_YES, FIT_ARD_NO };
 enum fit_omega { FIT_OMEGA_LEARNT, FIT_OMEGA_FIXED };
+enum fit_row_weights { FIT_ROW_WEIGHTS_NO, FIT_ROW_WEIGHTS_AUTO, FIT_ROW_WEIGHTS_YES };
 enum fit_lengthscales { FIT_SHARED, FIT_RATIO, FIT_OWN };
 enum { FIT_ROTATE_AUTO = -1, FIT_LIKELIHOOD_AUTO = -1, FIT_TRANSFORM_AUTO = -1 };
 
@@ -37,6 +38,7 @@ struct fit_arguments {
   double kl_weight; /* fit_resolve(): as in struct gpnn_augmented_options */
   size_t n_folds;   /* this and 'score' are for the conjugate model */
   enum gpnn_conjugate_score score;
+  enum fit_row_weights row_weights;
   double dispersion;                 /* of negative binomial counts, fixed; 0: free */
   struct gpnn_choose_options choose; /* completed by fit_resolve(), except for the threads */
   bool is_shared;                    /* fit_resolve(): one set of lengthscales for all targets */

@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "cmd/fit/counts.h"
 #include "cmd/fit/fit.h"
+#include "cmd/fit/row_weights.h"
 
 static bool wrong(const struct cli *cli, const char *option, const char *allowed)
 {
@@ -153,6 +154,7 @@ bool fit_resolve(const struct cli *cli, void *arguments)
   return check_conjugate(cli, a) && check_inference(cli, a) && resolve_kl_weight(cli, a) &&
          apply_preset(cli, a) && resolve_model(cli, a) && resolve_estimation(cli, a) &&
          resolve_transform(cli, a) && resolve_lengthscales(cli, a) && fit_counts_resolve(cli, a) &&
+         fit_row_weights_resolve(cli, a) &&
          cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
          cli_check_overwrite(cli, cli->output, a->like);
 }

@@ -123,6 +123,20 @@ static enum gpnn_status find_pseudo_targets(const struct gpnn_state *state,
                            : status;
 }
 
+/* The weights of a view's rows, where 'state' has any. */
+static enum gpnn_status find_weights(const struct gpnn_state *state,
+                                     const struct gpnn_dataset *view,
+                                     struct gpnn_pseudo_targets *pseudo, struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  pseudo->y = view->y;
+  if (state->fingerprint == view->fingerprint)
+    return find_array(state, view, GPNN_STATE_NOISE, 0, &pseudo->noise, err);
+  return gpnn_fail(err, GPNN_EMISMATCH,
+                   "target '%s': the weights of the training rows are those of another index",
+                   gpnn_schema_column_name(&view->schema.target, shown));
+}
+
 /* What happens to the targets of a dataset. */
 struct changes {
   const struct gpnn_transform **transforms;
@@ -137,10 +151,13 @@ static enum gpnn_status add_change(struct changes *changes, const struct gpnn_da
   const struct gpnn_dataset *view;
   bool is_transformed = parameters->transform.kind != GPNN_TRANSFORM_NONE;
   bool is_replaced = gpnn_likelihood_is_of_counts(parameters->likelihood);
-  if (!is_transformed && !is_replaced) return GPNN_OK;
   enum gpnn_status status = find_view(dataset, parameters, &view, err);
   if (status != GPNN_OK) return status;
+  bool is_weighted = !is_replaced && state != NULL &&
+                     gpnn_state_find(state, view->schema.target.name, GPNN_STATE_NOISE) != NULL;
+  if (!is_transformed && !is_replaced && !is_weighted) return GPNN_OK;
   changes->any = true;
+  if (is_weighted) return find_weights(state, view, &changes->pseudo[view->target], err);
   if (is_transformed) changes->transforms[view->target] = &parameters->transform;
   return is_replaced ? find_pseudo_targets(state, view, &changes->pseudo[view->target], err)
                      : GPNN_OK;
@@ -175,7 +192,7 @@ static bool is_transformed_alike(const struct gpnn_dataset *view,
   enum gpnn_transform_kind kind =
       view->transform == NULL ? GPNN_TRANSFORM_NONE : view->transform->kind;
   return kind == parameters->transform.kind &&
-         (view->observed != NULL) == gpnn_likelihood_is_of_counts(parameters->likelihood);
+         (view->observed != NULL || !gpnn_likelihood_is_of_counts(parameters->likelihood));
 }
 
 static enum gpnn_status find_channel(const struct gpnn_dataset *dataset,
