@@ -395,7 +395,8 @@ static enum gpnn_status change_metric(const struct cli *cli, struct index_argume
   if (status == GPNN_OK) status = find_metric(old.dataset, a->metric, &metric, err);
   if (status == GPNN_OK) {
     complete_search(cli, a, old.dataset, &metric);
-    status = write_index(cli, a->output, old.dataset, &a->search, err);
+    /* The index itself, whose targets are not those that a transform makes of them. */
+    status = write_index(cli, a->output, gpnn_index_dataset(old.index), &a->search, err);
   }
   free(metric.params);
   free(metric.lengthscale);

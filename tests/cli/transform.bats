@@ -111,6 +111,17 @@ fit() {
   assert_equal "$(column price loo)" "$(column price "$BATS_FILE_TMPDIR/train.tsv")"
 }
 
+@test "an index with the search of such parameters keeps its targets" {
+  cd "$BATS_FILE_TMPDIR"
+  fit --transform log --ard yes >log.par
+  gpnn-index -q --metric log.par -o metric.gpi t.gpi
+  for what in fingerprint target-mean; do
+    assert_equal "$(gpnn-info metric.gpi | grep "^$what")" "$(gpnn-info t.gpi | grep "^$what")"
+  done
+  gpnn-predict -p log.par metric.gpi test.tsv 2>err.txt | cmp - <(gpnn-predict -q -p log.par t.gpi test.tsv)
+  [[ ! -s err.txt ]]
+}
+
 @test "a target that log does not take has no density, and cannot be calibrated on" {
   fit --transform log >t.par
   printf 'a\tb\tprice\n0.5\t0.5\t0\n0.5\t0.5\t9000\n' >zero.tsv
