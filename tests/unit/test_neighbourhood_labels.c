@@ -299,8 +299,9 @@ static void rows_evaluated_together_are_as_rows_alone(void **state)
   (void)state;
   for (int rotated = 0; rotated < 2; rotated++) {
     struct rows *r = rows_new(MOST_ROWS, D, 4, MOST_K, 9);
-    double map[D * D] = {0}, loss[MOST_ROWS] = {0}, error[MOST_ROWS] = {0}, sum[WIDTH] = {0}, all[WIDTH] = {0},
-                   own[WIDTH] = {0}, by_map[D * D] = {0}, own_map[D * D] = {0}, sum_map[D * D] = {0};
+    double map[D * D] = {0}, loss[MOST_ROWS] = {0}, error[MOST_ROWS] = {0}, sum[WIDTH] = {0},
+                   all[WIDTH] = {0}, own[WIDTH] = {0}, by_map[D * D] = {0}, own_map[D * D] = {0},
+                   sum_map[D * D] = {0};
     for (size_t j = 0; j < (size_t)D * D; j++) map[j] = cos(2 * (double)j);
     struct gpnn_neighbourhood_result together = {
         .gradient = all, .by_map = rotated ? by_map : NULL, .loss = loss, .z2 = error};
