@@ -14,6 +14,8 @@ flowers() {
 @test "a target of texts is one of classes, which are shown with their rows" {
   flowers 200 >t.csv
   gpnn-index -o t.gpi t.csv 2>err.txt
+  assert_equal "$(<err.txt)" 'gpnn-index: t.csv: target species (3 classes), 2 inputs (x, z), 200 rows and 0 held out'
+  gpnn-index --calibration-rows 20 -o t.gpi t.csv 2>err.txt
   assert_equal "$(<err.txt)" 'gpnn-index: t.csv: target species (3 classes), 2 inputs (x, z), 180 rows and 20 held out'
   gpnn-info --verify t.gpi >info
   assert_equal "$(value verified info)" yes
@@ -34,7 +36,7 @@ flowers() {
         "$i" "$i" "$i" "$i" "$i" "$(printf 'long %.0s' {1..30})"
     done
   } >t.csv
-  gpnn-index -q -o t.gpi t.csv
+  gpnn-index -q --calibration-rows 1 -o t.gpi t.csv
   gpnn-info --json t.gpi >info.json
   grep -qF '"class": [{"name": "a\u0009tab", ' info.json
   grep -qF '{"name": "a \"quote\", a comma", ' info.json

@@ -28,6 +28,6 @@ class_parameters() {
 prepare_classes() {
   class_table 500 >train.csv
   class_table 60 500 >test.csv
-  gpnn-index -q -y where -o c.gpi train.csv
+  gpnn-index -q --calibration-rows 50 -y where -o c.gpi train.csv
   class_parameters -0.3 -0.2 -0.5 >c.par
 }

@@ -332,7 +332,7 @@ static void errors_are_counted_where_another_class_is_more_probable(void **state
 {
   (void)state;
   struct rows *r = rows_new(40, 2, 2, 6, 2);
-  double loss[40], error[40];
+  double loss[40] = {0}, error[40] = {0};
   struct gpnn_neighbourhood_result result = {.loss = loss, .z2 = error};
   size_t n = 0;
   evaluate(r, NULL, &result);
