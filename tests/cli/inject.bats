@@ -22,8 +22,8 @@ faults() {
   faults 60 -q '(split/stdin|index|predict|eval|plot) memory'
 }
 
-@test "a call that fails is reported where targets are classes" {
-  faults 150 -q '(index|predict)/classes (read|write|sync|rename|map|memory)'
+@test "a call that fails is reported where targets are classes or counts" {
+  faults 200 -q '(index/classes|predict/classes|predict/counts) (read|write|sync|rename|map|memory)'
 }
 
 @test "a tool killed before any system call leaves the old file or the new one, complete" {
