@@ -289,7 +289,10 @@ enum gpnn_status gpnn_count_sites_sweep(struct gpnn_count_sites *sites,
 {
   const double enough = 1e-4;
   struct sweeps s = {.sites = sites, .params = params, .options = options};
-  const struct gpnn_model_options model_options = {.threads = options->threads};
+  const size_t most = GPNN_COUNT_SITES_NEIGHBOURS;
+  const struct gpnn_model_options model_options = {
+      .neighbours = params->neighbours < most ? params->neighbours : most,
+      .threads = options->threads};
   const struct gpnn_channel channel = {&s.view, params};
   struct gpnn_count_sites_report result = {.loss = INFINITY};
   struct gpnn_model *first = NULL;

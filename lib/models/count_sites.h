@@ -35,6 +35,10 @@ extern "C" {
 /* The grid of dispersions: 10^(k/10). */
 enum { GPNN_COUNT_SITES_LEAST = -13, GPNN_COUNT_SITES_MOST = 30 };
 
+/* Rows are left out and predicted from no more than so many neighbours, whatever the parameters
+ * say: many cost much, and change little in a site. */
+enum { GPNN_COUNT_SITES_NEIGHBOURS = 64 };
+
 /* How far from a whole number a count may be, relative to itself or to the sd of all: what
  * standardising and its inverse do to it. */
 #define GPNN_COUNT_SITES_ROUNDING 1e-9

@@ -113,7 +113,9 @@ enum gpnn_status gpnn_row_weights_find(const struct gpnn_dataset *dataset,
                                        const struct gpnn_parameters *params, int threads,
                                        double *noise, struct gpnn_error *err)
 {
-  const struct gpnn_model_options options = {.threads = threads};
+  const size_t most = GPNN_ROW_WEIGHTS_NEIGHBOURS;
+  bool is_few = params->n_members == 0 && params->neighbours < most;
+  const struct gpnn_model_options options = {.neighbours = is_few ? 0 : most, .threads = threads};
   struct gpnn_dataset view = *dataset;
   const struct gpnn_channel channel = {&view, params};
   struct gpnn_model *first = NULL;

@@ -25,8 +25,8 @@
 extern "C" {
 #endif
 
-/* Sweeps over the rows: more change little. */
-enum { GPNN_ROW_WEIGHTS_SWEEPS = 2 };
+/* Sweeps over the rows, and neighbours that they predict from at most: more change little. */
+enum { GPNN_ROW_WEIGHTS_SWEEPS = 2, GPNN_ROW_WEIGHTS_NEIGHBOURS = 64 };
 
 /*
  * Writes to 'noise' (n) what is added to the noise of each training row of a view that has no known
