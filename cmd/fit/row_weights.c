@@ -20,13 +20,13 @@ bool fit_row_weights_resolve(const struct cli *cli, const struct fit_arguments *
   return fit_check_terminal(cli);
 }
 
-/* Whether the weights gain enough to be used, on rows kept out: more than a standard error. */
+/* Whether the weights gain enough to be used, on rows kept out: two standard errors. */
 static enum gpnn_status judge(const struct cli *cli, const struct fit_arguments *a,
                               const struct gpnn_dataset *view, struct gpnn_parameters *params,
                               bool *use, struct gpnn_error *err)
 {
   enum { FEWEST = 50 };
-  const double enough = 1, least = 0.002;
+  const double enough = 2, least = 0.002;
   struct gpnn_row_weights_gain gain;
   *use = false;
   if (view->n < FEWEST || view->noise != NULL) return GPNN_OK;

@@ -76,7 +76,15 @@ static double crps_as_sum(struct points *points, double y, double most)
 
 /* ---- an integral -------------------------------------------------------------------------- */
 
-/* The integral of (P(count <= x) - [x >= y])^2 over x from 'from' to 'to', on one side of y. */
+/* P(count <= x) - [x >= y], but for its sign. */
+static double distance_at(const struct gpnn_count_law *law, const struct gpnn_count_latent *latent,
+                          double y, double x)
+{
+  double f = gpnn_count_cdf_at(law, latent, x);
+  return x < y - 0.5 ? f : 1 - f;
+}
+
+/* The integral of its square over x from 'from' to 'to', on one side of y. */
 static double integrate_piece(const struct gpnn_count_law *law,
                               const struct gpnn_count_latent *latent, double y, double from,
                               double to)
@@ -86,7 +94,7 @@ static double integrate_piece(const struct gpnn_count_law *law,
   double centre = 0.5 * (from + to), half = 0.5 * (to - from), sum = 0;
   for (int i = 0; i < 4; i++) {
     double x = centre + (i % 2 == 0 ? half : -half) * point[i / 2];
-    double f = gpnn_count_cdf_at(law, latent, x), off = x < y - 0.5 ? f : 1 - f;
+    double off = distance_at(law, latent, y, x);
     sum += weight[i / 2] * off * off;
   }
   return half * sum;
@@ -97,20 +105,18 @@ static double integrate_piece(const struct gpnn_count_law *law,
 static double crps_as_integral(const struct gpnn_count_law *law,
                                const struct gpnn_count_latent *latent, double y)
 {
-  const double negligible = 1e-16;
+  const double negligible = 1e-6; /* whose square is well above the rounding of the function */
   double weight = gpnn_count_slopes(law, 0, latent->mean).weight;
   double share = fmin(0.5 * sqrt(latent->sd * latent->sd + 1 / weight), 0.5), sum = 0;
   for (double x = y - 0.5; x > -0.5;) {
     double next = fmax(x - fmax(share * (x + 0.5), 1), -0.5);
-    double piece = integrate_piece(law, latent, y, next, x);
-    sum += piece;
+    sum += integrate_piece(law, latent, y, next, x);
     x = next;
-    if (piece < negligible * sum) break;
+    if (distance_at(law, latent, y, x) < negligible) break;
   }
-  for (double x = y - 0.5, piece = 1; piece > negligible * sum && x < 1e300;) {
+  for (double x = y - 0.5; x < 1e300 && distance_at(law, latent, y, x + 0.5) > negligible;) {
     double next = x + fmax(share * (x + 0.5), 1);
-    piece = integrate_piece(law, latent, y, x, next);
-    sum += piece;
+    sum += integrate_piece(law, latent, y, x, next);
     x = next;
   }
   return sum;

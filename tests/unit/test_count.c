@@ -262,6 +262,22 @@ static void the_crps_of_large_counts_is_an_integral(void **state)
   }
 }
 
+/* Tails that reach far beyond what a sum could.  The CRPS is at most the expected error, and that
+ * at most the sum of the mean and the truth. */
+static void the_crps_of_long_tails_is_finite(void **state)
+{
+  (void)state;
+  const struct gpnn_count_law law = {0.5};
+  for (double mean = -2; mean < 8; mean += 2)
+    for (double sd = 0.5; sd < 4; sd *= 2)
+      for (double y = 0; y < 5000; y = 8 * y + 3) {
+        const struct gpnn_count_latent latent = {mean, sd};
+        double expected, spread, crps = gpnn_count_crps(&law, &latent, y);
+        gpnn_count_moments(&law, &latent, &expected, &spread);
+        assert_true(crps >= 0 && crps <= 1.001 * (expected + y));
+      }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -279,6 +295,7 @@ int main(void)
       cmocka_unit_test(quantiles_are_the_least_counts_that_suffice),
       cmocka_unit_test(the_crps_is_the_sum_of_its_definition),
       cmocka_unit_test(the_crps_of_large_counts_is_an_integral),
+      cmocka_unit_test(the_crps_of_long_tails_is_finite),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
