@@ -145,8 +145,10 @@ enum gpnn_status gpnn_parameters_change_units(struct gpnn_parameters *params, do
 {
   struct gpnn_mean_function *mean = &params->mean;
   if (mean->kind == GPNN_MEAN_ZERO && centre != 0) {
-    mean->coefficients = gpnn_alloc(1, 1, sizeof *mean->coefficients);
-    if (mean->coefficients == NULL) return gpnn_fail_memory(err, "for the parameters");
+    double *constant = gpnn_alloc(1, 1, sizeof *constant);
+    if (constant == NULL) return gpnn_fail_memory(err, "for the parameters");
+    free(mean->coefficients); /* an array of none */
+    mean->coefficients = constant;
     mean->kind = GPNN_MEAN_CONSTANT;
     mean->n_coefficients = 1;
   }
