@@ -33,7 +33,7 @@ function seconds_of(name, method,  at) {
 }
 
 /^#/ { next }
-FNR == 1 {
+$1 == "data" {
   split("", column)
   for (i = 1; i <= NF; i++) column[$i] = i
   n_files++

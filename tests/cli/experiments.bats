@@ -162,6 +162,7 @@ make_class_tables() {
     gpnn-predict -q -p - c.gpi test.tsv | gpnn-eval -q >scores
   assert_near "$(column nll scores.tsv | sed -n 4p)" "$(value nll scores)" 1e-4
 
+  sed -i '1i # with what it was measured' scores.tsv
   "$experiments/classification" --summary --sets classes.tsv scores.tsv >table.md
   grep -qE '^\| c \(This\) \| 20 / \.5 \|  \| 10 / \.3 \|  \| 5 / \.1 \| [0-9.]+ / [0-9.]+ ± [0-9.]+ \|' table.md
   grep -qE '^\| That \| 30 / \.6 \| 30 / \.7 \| 20 / \.4 \|' table.md
