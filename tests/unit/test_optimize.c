@@ -149,7 +149,7 @@ static void adam_divides_its_rate_by_five_at_each_drop(void **state)
   static const double drop[] = {0.25, 0.5};
   struct gpnn_optimize_report report;
   const struct gpnn_adam adam = {.n_steps = 4, .rate = 0.5, .n_drops = 2, .drop = drop};
-  double seen[8] = {0};
+  double seen[10] = {0};
   assert_ok(gpnn_optimize_adam(steps_down, seen, 1, &adam, &x, &report, &err));
   assert_near(x, -(0.5 + 0.1 + 0.02 + 0.02), 1e-6);
 }
