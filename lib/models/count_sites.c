@@ -30,9 +30,28 @@ static enum gpnn_status refuse(const struct gpnn_dataset *dataset, const char *r
                    gpnn_scaling_restore(&dataset->scaling, standardised, 0));
 }
 
+/* A wild cell would leave the others no digits to tell whether they are whole, so it is looked for
+ * first; beyond 2^53 a double is not exact. */
+static enum gpnn_status check_size(const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  const double most = 9007199254740992;
+  char name[GPNN_MASK_BYTES];
+  for (size_t i = 0; i < dataset->n; i++) {
+    double y = gpnn_scaling_restore(&dataset->scaling, dataset->y[i], 0);
+    if (fabs(y) < most) continue;
+    return gpnn_fail(err, GPNN_EDATA,
+                     "target '%s': training row %zu of the index has %.10g, too large for a count: "
+                     "if it stands for a missing value, name it with gpnn-index --na",
+                     gpnn_schema_column_name(&dataset->schema.target, name), i + 1, y);
+  }
+  return GPNN_OK;
+}
+
 static enum gpnn_status read_counts(const struct gpnn_dataset *dataset, double *count,
                                     struct gpnn_error *err)
 {
+  enum gpnn_status status = check_size(dataset, err);
+  if (status != GPNN_OK) return status;
   for (size_t i = 0; i < dataset->n; i++) {
     count[i] = gpnn_count_sites_restore(dataset, dataset->y[i]);
     if (isnan(count[i])) return refuse(dataset, "training", i, dataset->y[i], err);

@@ -170,6 +170,10 @@ score() {
   gpnn-index -q --calibration-rows 0 -o c.gpi train.tsv
   run -1 gpnn-fit --likelihood poisson c.gpi
   [[ $output == *"target 'n': training row 2 of the index has 5.5, but counts are whole numbers from 0 on"* ]]
+  printf 'a\tn\n0\t1\n1\t5\n2\t1e300\n3\t2\n' >train.tsv
+  gpnn-index -q --calibration-rows 0 -o c.gpi train.tsv
+  run -1 gpnn-fit --likelihood poisson c.gpi
+  [[ $output == *"target 'n': training row 3 of the index has 1e+300, too large for a count"* ]]
   printf 'a\tn\n0\t1\n1\t5\n2\t-3\n3\t2\n' >train.tsv
   gpnn-index -q --calibration-rows 0 -o c.gpi train.tsv
   run -1 gpnn-fit --likelihood negbin c.gpi
