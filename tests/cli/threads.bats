@@ -57,7 +57,7 @@ without() {
   gpnn-simulate data -j 1 --kind function --function waves --dimension 2 -n 300 >train.tsv
   gpnn-index -j 1 -m 20 -o t.gpi train.tsv
   gpnn-fit -j 1 --method conjugate -m 15 t.gpi >expected
-  (ulimit -s 64 && gpnn-fit -j 3 --method conjugate -m 15 t.gpi >got) || complain "status $?"
+  (ulimit -s 96 && gpnn-fit -j 3 --method conjugate -m 15 t.gpi >got) || complain "status $?"
   cmp expected got
 }
 
