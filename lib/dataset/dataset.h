@@ -28,6 +28,7 @@ extern "C" {
 #endif
 
 struct gpnn_dataset_source;
+struct gpnn_grid;      /* dataset/grid.h */
 struct gpnn_transform; /* stats/transform.h */
 
 /* The 'target' of a dataset that is no target's view. */
@@ -103,9 +104,12 @@ struct gpnn_dataset {
   const struct gpnn_dataset_source *source; /* the other views and the search; NULL: there is one
                                                target, and a search is built when asked for */
   const struct gpnn_transform
-      *transform;         /* that has been applied to 'y' and 'calibration_y' and
-                             standardises them; 'scaling' and 'more' stay those of
-                             the target itself (dataset/transformed.h); NULL: none */
+      *transform;               /* that has been applied to 'y' and 'calibration_y' and
+                                   standardises them; 'scaling' and 'more' stay those of
+                                   the target itself (dataset/transformed.h); NULL: none */
+  const struct gpnn_grid *grid; /* of a grid (dataset/grid.h): the observed cells, which are the n
+                                   rows in their order; 'x' is then NULL, as the coordinates of a
+                                   cell are those of its levels.  NULL: the data are rows */
   const double *observed; /* n: the targets, standardised, where 'y' and 'noise' are pseudo-targets
                              and their noise (dataset/transformed.h), which 'calibration_y' and
                              'scaling' are not about; NULL: 'y' has the targets */

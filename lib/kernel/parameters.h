@@ -35,6 +35,7 @@
 #include "dataset/dataset.h"
 #include "kernel/covariance.h"
 #include "kernel/estimation.h"
+#include "kernel/factor.h"
 #include "kernel/mean.h"
 #include "stats/transform.h"
 #include "table/stream.h"
@@ -125,6 +126,19 @@ struct gpnn_link {
   double *bias;    /* owned; n_bias: the logits far from all training rows */
 };
 
+/* The process of data on a grid (kernel/factor.h), whose kernel scale and noise are those of the
+ * covariance, which has nothing else; zeroed: the data are rows. */
+struct gpnn_grid_process {
+  size_t n_factors;           /* of the grid; 0: it is none */
+  struct gpnn_factor *factor; /* owned; n_factors, in the order of the grid's */
+  size_t mean_factor;  /* 1 + the factor whose levels have means of their own, which are removed
+                          before and put back; 0: none has */
+  size_t noise_factor; /* 1 + the factor whose levels have noise variances of their own; 0: none,
+                          and 'noise' of the covariance is that of every cell */
+  size_t n_noise;
+  double *noise; /* owned; n_noise, > 0: of each level, in place of that of the covariance */
+};
+
 /* Where parameters come from; zeroed: not known. */
 struct gpnn_provenance {
   size_t fit_rows; /* how many training rows they were estimated from; 0: not known */
@@ -146,6 +160,7 @@ struct gpnn_provenance {
 struct gpnn_parameters {
   char *target; /* owned; the name of the target that they belong to; NULL: the only one */
   struct gpnn_covariance covariance;
+  struct gpnn_grid_process grid;
   struct gpnn_mean_function mean;
   enum gpnn_likelihood likelihood;
   struct gpnn_scale scale;       /* unless the likelihood is Gaussian; of counts only its factor */
