@@ -64,8 +64,9 @@ struct gpnn_cg_report {
  * Solves for 'columns' right-hand sides 'b'.  'x' has the starting values, and gets the solutions;
  * a column of zeros has the solution 0.  If the true residuals turn out above twice the tolerance,
  * the iteration starts again from 'x', at most twice.  A solution that has not converged is not a
- * failure: '*report' says so.  'steps' (zeroed, or NULL if unwanted) gets those of the first start.
- * Memory: four more blocks.  columns = 0 does nothing.
+ * failure: '*report' says so.  'steps' (zeroed, or NULL if unwanted) gets those of the first start,
+ * and is the caller's to release, after a failure too.  Memory: four more blocks, or three without
+ * a preconditioner.  columns = 0 does nothing.
  *
  * GPNN_ENUMERIC: the matrix is not positive definite, or a number is not finite.  GPNN_ENOMEM, and
  * what the products fail with.  'x' is then undefined.
