@@ -53,6 +53,7 @@ enum gpnn_rng_purpose {
   GPNN_RNG_TIES = 50,         /* the PIT of rows with the same truth */
   GPNN_RNG_LABELS = 51,       /* labels from the probabilities that were predicted */
   GPNN_RNG_ROW_WEIGHTS = 54,  /* rows that weights of rows are judged on */
+  GPNN_RNG_PROBES = 60,       /* vectors that traces are estimated by */
   GPNN_RNG_TEST = 99,         /* tests only */
 };
 
