@@ -4,6 +4,7 @@
 #ifndef GPNN_TESTS_LATTICE_H
 #define GPNN_TESTS_LATTICE_H
 
+#include "linalg/cholesky.h"
 #include "models/grid/system_private.h"
 #include "random.h"
 
@@ -94,6 +95,50 @@ lattice_system(const struct lattice *l, const struct gpnn_grid_system_options *o
   assert_ok(gpnn_grid_system_from_matrices(&system, l->n_factors, l->n, (const double *const *)l->k,
                                            l->n_cells, l->cell, l->noise, options, &err));
   return system;
+}
+
+/* The solution by LAPACK, at the observed cells, padded. */
+static inline double *lattice_solution(const struct lattice *l, size_t columns, const double *b)
+{
+  size_t n = l->n_cells;
+  double jitter, *a = gpnn_alloc(n, n, sizeof *a), *z = gpnn_alloc(n, 1, sizeof *z);
+  double *x = gpnn_alloc(l->cells, columns, sizeof *x);
+  assert_true(a != NULL && z != NULL && x != NULL);
+  for (size_t i = 0; i < n * n; i++)
+    a[i] = lattice_covariance(l, (size_t)l->cell[i / n], (size_t)l->cell[i % n]) +
+           (i / n == i % n ? l->noise[i / n] : 0);
+  assert_ok(gpnn_cholesky_factor(n, a, NULL, 1, NULL, NULL, &jitter, &err));
+  for (size_t c = 0; c < columns; c++) {
+    for (size_t i = 0; i < n; i++) z[i] = b[lattice_at(l, columns, c, (size_t)l->cell[i])];
+    gpnn_cholesky_solve(n, a, z);
+    for (size_t i = 0; i < n; i++) x[lattice_at(l, columns, c, (size_t)l->cell[i])] = z[i];
+  }
+  free(a);
+  free(z);
+  return x;
+}
+
+static const struct gpnn_cg_options lattice_exactly = {
+    .tolerance = 1e-11, .most_iterations = 5000, .threads = 2};
+
+/* Solves with these options and compares with LAPACK; returns the iterations. */
+static inline size_t lattice_check(const struct lattice *l, size_t columns,
+                                   const struct gpnn_grid_system_options *options)
+{
+  struct gpnn_grid_system *system = lattice_system(l, options);
+  struct gpnn_cg_report report;
+  double *b = lattice_vectors(l, columns, 3), *x = gpnn_alloc(l->cells, columns, sizeof *x);
+  double *expected = lattice_solution(l, columns, b);
+  assert_non_null(x);
+  assert_ok(gpnn_grid_system_solve(system, columns, b, x, &lattice_exactly, &report, &err));
+  assert_true(report.converged);
+  assert_true(report.residual <= 2e-11);
+  for (size_t i = 0; i < l->cells * columns; i++) assert_near(x[i], expected[i], 1e-8);
+  gpnn_grid_system_free(system);
+  free(b);
+  free(x);
+  free(expected);
+  return report.iterations;
 }
 
 #endif

@@ -1,6 +1,5 @@
 #include "lattice.h"
 #include "linalg/blas_threads.h"
-#include "linalg/cholesky.h"
 
 static const struct gpnn_grid_system_options plain = {.preconditioner = GPNN_GRID_PRECONDITION_NONE,
                                                       .threads = 2};
@@ -105,60 +104,16 @@ static void an_axis_may_be_multiplied_by_other_levels(void **state)
   free(x);
 }
 
-/* The solution by LAPACK's Cholesky factorisation, at the observed cells, padded. */
-static double *dense_solution(const struct lattice *l, size_t columns, const double *b)
-{
-  size_t n = l->n_cells;
-  double jitter, *a = gpnn_alloc(n, n, sizeof *a), *z = gpnn_alloc(n, 1, sizeof *z);
-  double *x = gpnn_alloc(l->cells, columns, sizeof *x);
-  assert_true(a != NULL && z != NULL && x != NULL);
-  for (size_t i = 0; i < n * n; i++)
-    a[i] = lattice_covariance(l, (size_t)l->cell[i / n], (size_t)l->cell[i % n]) +
-           (i / n == i % n ? l->noise[i / n] : 0);
-  assert_ok(gpnn_cholesky_factor(n, a, NULL, 1, NULL, NULL, &jitter, &err));
-  for (size_t c = 0; c < columns; c++) {
-    for (size_t i = 0; i < n; i++) z[i] = b[lattice_at(l, columns, c, (size_t)l->cell[i])];
-    gpnn_cholesky_solve(n, a, z);
-    for (size_t i = 0; i < n; i++) x[lattice_at(l, columns, c, (size_t)l->cell[i])] = z[i];
-  }
-  free(a);
-  free(z);
-  return x;
-}
-
-static const struct gpnn_cg_options exactly = {
-    .tolerance = 1e-11, .most_iterations = 5000, .threads = 2};
-
-/* Solves with these options and compares with LAPACK; returns the iterations. */
-static size_t check_solution(const struct lattice *l, size_t columns,
-                             const struct gpnn_grid_system_options *options)
-{
-  struct gpnn_grid_system *system = lattice_system(l, options);
-  struct gpnn_cg_report report;
-  double *b = lattice_vectors(l, columns, 3), *x = gpnn_alloc(l->cells, columns, sizeof *x);
-  double *expected = dense_solution(l, columns, b);
-  assert_non_null(x);
-  assert_ok(gpnn_grid_system_solve(system, columns, b, x, &exactly, &report, &err));
-  assert_true(report.converged);
-  assert_true(report.residual <= 2e-11);
-  for (size_t i = 0; i < l->cells * columns; i++) assert_near(x[i], expected[i], 1e-8);
-  gpnn_grid_system_free(system);
-  free(b);
-  free(x);
-  free(expected);
-  return report.iterations;
-}
-
 static void solutions_are_those_of_lapack(void **state)
 {
   (void)state;
   const double missing[] = {0, 0.3, 0.95};
   for (size_t m = 0; m < 3; m++) {
     struct lattice l = lattice_make(2, (size_t[]){23, 17}, missing[m], 0.2, 31 + m);
-    check_solution(&l, 3, &plain);
+    lattice_check(&l, 3, &plain);
     lattice_free(&l);
     l = lattice_make(3, (size_t[]){9, 5, 6}, missing[m], 0.2, 41 + m);
-    check_solution(&l, 2, &plain);
+    lattice_check(&l, 2, &plain);
     lattice_free(&l);
   }
 }
@@ -169,9 +124,9 @@ static void batches_change_nothing_but_rounding(void **state)
   struct lattice l = lattice_make(2, (size_t[]){23, 17}, 0.3, 0.2, 51);
   struct gpnn_grid_system_options narrow = plain;
   narrow.memory = 2 * 7 * 8 * l.cells;
-  check_solution(&l, 5, &narrow);
+  lattice_check(&l, 5, &narrow);
   narrow.memory = 1;
-  check_solution(&l, 3, &narrow);
+  lattice_check(&l, 3, &narrow);
   lattice_free(&l);
 }
 
@@ -181,7 +136,7 @@ static void nothing_is_solved_for_no_columns(void **state)
   struct lattice l = lattice_make(2, (size_t[]){3, 4}, 0.3, 0.2, 52);
   struct gpnn_grid_system *system = lattice_system(&l, &plain);
   struct gpnn_cg_report report;
-  assert_ok(gpnn_grid_system_solve(system, 0, NULL, NULL, &exactly, &report, &err));
+  assert_ok(gpnn_grid_system_solve(system, 0, NULL, NULL, &lattice_exactly, &report, &err));
   assert_true(report.converged && report.iterations == 0);
   assert_ok(gpnn_grid_system_multiply(system, 0, NULL, NULL, &err));
   assert_ok(gpnn_grid_system_spread(system, 0, NULL, NULL, &err));

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "models/grid/system_private.h"
+#include "models/grid/system_precondition_private.h"
 
 #define MEMORY_FOR "for the covariance of a grid"
 
@@ -43,6 +43,9 @@ enum gpnn_status gpnn_grid_system_from_matrices(struct gpnn_grid_system **made, 
   status = gpnn_grid_cells_fill(&system->all, n_factors, n, k, n_cells, cell, noise, err);
   if (status == GPNN_OK) status = gpnn_grid_reduce(system, err);
   if (status == GPNN_OK)
+    status = gpnn_grid_precondition_new(&system->preconditioner, &system->reduced, &system->options,
+                                        err);
+  if (status == GPNN_OK)
     *made = system;
   else
     gpnn_grid_system_free(system);
@@ -56,6 +59,7 @@ void gpnn_grid_system_free(struct gpnn_grid_system *system)
   gpnn_grid_cells_release(&system->reduced);
   for (size_t a = 0; a < GPNN_GRID_FACTORS; a++) free(system->level[a]);
   free(system->inner);
+  gpnn_grid_precondition_free(system->preconditioner);
   free(system);
 }
 
@@ -83,9 +87,13 @@ const double *gpnn_grid_system_noise(const struct gpnn_grid_system *system)
 
 const char *gpnn_grid_system_preconditioner(const struct gpnn_grid_system *system, size_t *rank)
 {
-  (void)system;
-  *rank = 0;
-  return "none";
+  static const char *const names[] = {[GPNN_GRID_PRECONDITION_AUTO] = "auto",
+                                      [GPNN_GRID_PRECONDITION_EIGEN] = "eigen",
+                                      [GPNN_GRID_PRECONDITION_PIVOTED] = "pivoted",
+                                      [GPNN_GRID_PRECONDITION_GRID] = "grid",
+                                      [GPNN_GRID_PRECONDITION_NONE] = "none"};
+  *rank = system->preconditioner->rank;
+  return names[system->preconditioner->kind];
 }
 
 /* ---- products ----------------------------------------------------------------------------- */

@@ -39,15 +39,17 @@ static void multiply_tile(void *context, size_t thread, size_t piece)
   size_t rows = t->rows - i < t->height ? t->rows - i : t->height;
   size_t columns = t->columns - j < t->width ? t->columns - j : t->width;
   (void)thread;
+  bool t_k = c->transposed;
+  size_t at = c->right == 1 ? j : i; /* of the axis that k makes */
+  const double *k = t_k ? c->k + at : c->k + at * c->stride;
   if (c->right == 1)
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)columns, (int)c->d, 1,
-                t->x + i * c->d, (int)c->d, c->k + j * c->stride, (int)c->stride, 0,
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, t_k ? CblasNoTrans : CblasTrans, (int)rows,
+                (int)columns, (int)c->d, 1, t->x + i * c->d, (int)c->d, k, (int)c->stride, 0,
                 t->y + i * c->n_to + j, (int)c->n_to);
   else
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)columns, (int)c->d, 1,
-                c->k + i * c->stride, (int)c->stride, t->x + block * c->d * c->right + j,
-                (int)c->right, 0, t->y + block * c->n_to * c->right + i * c->right + j,
-                (int)c->right);
+    cblas_dgemm(CblasRowMajor, t_k ? CblasTrans : CblasNoTrans, CblasNoTrans, (int)rows,
+                (int)columns, (int)c->d, 1, k, (int)c->stride, t->x + block * c->d * c->right + j,
+                (int)c->right, 0, t->y + (block * c->n_to + i) * c->right + j, (int)c->right);
 }
 
 /* With nothing behind the axis, all that is before it makes the rows of one matrix. */

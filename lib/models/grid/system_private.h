@@ -68,11 +68,13 @@ void gpnn_grid_scatter(const struct gpnn_grid_system *system, size_t columns, si
 /* ---- system_contract.c -------------------------------------------------------------------- */
 
 /* A vector or block as left by d by right, whose middle axis is multiplied: element (l, t, r) of
- * 'y', left by n_to by right, is sum_j k[t * stride + j] x(l, j, r). */
+ * 'y', left by n_to by right, is sum_j k[t * stride + j] x(l, j, r), or of k[j * stride + t] if
+ * 'transposed'. */
 struct gpnn_grid_contraction {
   size_t left, d, right, n_to;
   const double *k;
   size_t stride;
+  bool transposed;
 };
 
 /* Fails if a length exceeds what the BLAS can count; 'x' and 'y' do not overlap. */

@@ -1,18 +1,18 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "models/grid/system_private.h"
+#include "models/grid/system_precondition_private.h"
 
 #define MEMORY_FOR "for solving the equations of a grid"
 
-/* Blocks of vectors that a batch takes: right-hand sides, solutions and scratch here, four in
+/* Blocks of vectors that a batch takes: right-hand sides and solutions here, four in
  * gpnn_cg_solve(). */
-enum { BLOCKS = 7 };
+enum { BLOCKS = 6 };
 
 /* What the products of a batch need. */
 struct batch {
   const struct gpnn_grid_system *system;
-  double *scratch; /* a block */
+  double *scratch;
 };
 
 static enum gpnn_status multiply(void *context, size_t columns, const double *x, double *y,
@@ -23,17 +23,41 @@ static enum gpnn_status multiply(void *context, size_t columns, const double *x,
                                   batch->system->options.threads, err);
 }
 
+static enum gpnn_status precondition(void *context, size_t columns, const double *x, double *y,
+                                     struct gpnn_error *err)
+{
+  const struct batch *batch = context;
+  return gpnn_grid_precondition_apply(batch->system->preconditioner, columns, x, y, batch->scratch,
+                                      batch->system->options.threads, err);
+}
+
+static bool is_preconditioned(const struct gpnn_grid_system *system)
+{
+  return system->preconditioner->kind != GPNN_GRID_PRECONDITION_NONE;
+}
+
+/* The numbers of scratch that a column needs. */
+static size_t column_scratch(const struct gpnn_grid_system *system)
+{
+  const struct gpnn_grid_cells *cells = &system->reduced;
+  size_t product = cells->outer * cells->inner;
+  size_t preconditioner = gpnn_grid_precondition_scratch(system->preconditioner, cells, 1);
+  return product > preconditioner ? product : preconditioner;
+}
+
 /* How many of 'columns' vectors fit the memory together: batches of nearly equal size. */
 static size_t batch_columns(const struct gpnn_grid_system *system, size_t columns)
 {
-  size_t column = BLOCKS * sizeof(double) * system->reduced.outer * system->reduced.inner;
+  size_t column =
+      (BLOCKS * system->reduced.outer * system->reduced.inner + column_scratch(system)) *
+      sizeof(double);
   size_t most = system->options.memory / column;
   if (most == 0) most = 1;
   size_t batches = (columns + most - 1) / most;
   return (columns + batches - 1) / batches;
 }
 
-/* Solves for 'count' columns from 'first' on, in 'blocks' of 3 * 'size' numbers. */
+/* Solves for 'count' columns from 'first' on; 'blocks' has two of 'size' numbers, and scratch. */
 static enum gpnn_status solve_batch(const struct gpnn_grid_system *system, size_t columns,
                                     size_t first, size_t count, const double *b, double *x,
                                     double *blocks, size_t size,
@@ -44,6 +68,7 @@ static enum gpnn_status solve_batch(const struct gpnn_grid_system *system, size_
   struct gpnn_cg_matrix matrix = {.outer = system->reduced.outer,
                                   .inner = system->reduced.inner,
                                   .multiply = multiply,
+                                  .precondition = is_preconditioned(system) ? precondition : NULL,
                                   .context = &batch};
   gpnn_grid_gather(system, columns, first, count, b, blocks);
   gpnn_grid_gather(system, columns, first, count, x, blocks + size);
@@ -62,7 +87,7 @@ enum gpnn_status gpnn_grid_system_solve(const struct gpnn_grid_system *system, s
   size_t most = columns == 0 ? 0 : batch_columns(system, columns), size;
   if (!gpnn_multiply(system->reduced.outer * system->reduced.inner, most, &size))
     return gpnn_fail_memory(err, MEMORY_FOR);
-  double *blocks = gpnn_alloc(size, 3, sizeof *blocks);
+  double *blocks = gpnn_alloc(2 * size + column_scratch(system) * most, 1, sizeof *blocks);
   if (blocks == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   enum gpnn_status status = GPNN_OK;
   for (size_t first = 0; first < columns && status == GPNN_OK; first += most) {
