@@ -149,6 +149,7 @@ static void put_kind(FILE *out, const struct gpnn_column *column)
     break;
   case GPNN_COLUMN_NUMBER:
   case GPNN_COLUMN_CLASSES:
+  case GPNN_COLUMN_NAMES:
     break;
   }
 }

@@ -154,6 +154,8 @@ enum gpnn_status gpnn_dataset_search(const struct gpnn_dataset *dataset,
                                      struct gpnn_search **search, struct gpnn_error *err)
 {
   const struct gpnn_dataset_source *source = dataset->source;
+  if (dataset->grid != NULL)
+    return gpnn_fail(err, GPNN_EMISMATCH, "a grid has cells, not rows to search");
   bool is_stored = source != NULL && source->load != NULL && !dataset->is_partial;
   if (is_stored) return source->load(source->context, search, err);
   const struct gpnn_search_report report = gpnn_dataset_search_report(dataset);

@@ -149,9 +149,9 @@ struct gpnn_search_metric gpnn_dataset_search_metric(const struct gpnn_dataset *
 
 /*
  * Loads the stored search, or builds one if none is stored.  The caller frees '*search' with
- * gpnn_search_free(), before the dataset, whose rows and mapped tree it uses.  GPNN_EFORMAT: the
- * stored search is damaged; other outcomes as gpnn_search_load() and gpnn_search_build().  After a
- * failure '*search' is not set.
+ * gpnn_search_free(), before the dataset, whose rows and mapped tree it uses.  GPNN_EMISMATCH: the
+ * dataset is a grid.  GPNN_EFORMAT: the stored search is damaged; other outcomes as
+ * gpnn_search_load() and gpnn_search_build().  After a failure '*search' is not set.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_search(const struct gpnn_dataset *dataset,
                                                      struct gpnn_search **search,

@@ -31,7 +31,8 @@ extern "C" {
 struct gpnn_grid_factor {
   const char *name;          /* "site", "time", or what the user calls it */
   size_t n;                  /* levels */
-  size_t d;                  /* columns; 1 where levels are texts */
+  size_t n_columns;          /* of the table */
+  size_t d;                  /* those of them that vary; 1 where levels are texts */
   const double *x;           /* n by d, row-major: their coordinates; of texts the number of the
                                 level, from 0 */
   const char *const *labels; /* n: the levels' texts; NULL: they are numbers */

@@ -59,7 +59,16 @@ bool gpnn_index_recognise(const char *path)
   enum gpnn_container_kind kind;
   size_t got = read_start(path, bytes, sizeof bytes);
   return gpnn_container_recognise(bytes, got, &kind) &&
-         (kind == GPNN_CONTAINER_INDEX || got < sizeof bytes);
+         (kind == GPNN_CONTAINER_INDEX || kind == GPNN_CONTAINER_GRID || got < sizeof bytes);
+}
+
+/* True if 'path' begins as an index of kind grid does. */
+static bool is_grid(const char *path)
+{
+  char bytes[GPNN_CONTAINER_KIND_BYTES];
+  enum gpnn_container_kind kind;
+  size_t got = read_start(path, bytes, sizeof bytes);
+  return gpnn_container_recognise(bytes, got, &kind) && kind == GPNN_CONTAINER_GRID;
 }
 
 const char *gpnn_index_look(const char *path)
@@ -184,6 +193,18 @@ static enum gpnn_status set_parts(struct gpnn_index *index, struct gpnn_error *e
   return GPNN_OK;
 }
 
+/* Reads what the open container holds, rows or a grid. */
+static enum gpnn_status read_dataset(struct gpnn_index *index, bool has_grid,
+                                     struct gpnn_error *err)
+{
+  enum gpnn_status status =
+      has_grid ? gpnn_index_read_grid(index, err) : gpnn_index_read(index, err);
+  if (status == GPNN_OK) status = set_groups(index, err);
+  if (status != GPNN_OK || !has_grid) return status;
+  index->dataset.fingerprint = gpnn_container_fingerprint(index->container);
+  return GPNN_OK;
+}
+
 /* Gives the dataset the views of its targets, and its search. */
 static enum gpnn_status set_source(struct gpnn_index *index, struct gpnn_error *err)
 {
@@ -243,14 +264,15 @@ enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bo
   }
   pthread_mutex_init(loading, NULL);
   opened->loading = loading;
-  enum gpnn_status status = gpnn_container_open(&opened->container, path, &gpnn_index_format, err);
+  bool has_grid = is_grid(path);
+  enum gpnn_status status = gpnn_container_open(
+      &opened->container, path, has_grid ? &gpnn_index_grid_format : &gpnn_index_format, err);
   const char *look = status == GPNN_EMISMATCH ? gpnn_index_look(path) : NULL;
   if (look != NULL)
     status = gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not an index%s", path, look,
                        strcmp(look, "a table") == 0 ? ": make one with gpnn-index" : "");
-  if (status == GPNN_OK) status = gpnn_index_read(opened, err);
-  if (status == GPNN_OK) status = set_groups(opened, err);
-  if (status == GPNN_OK) status = set_source(opened, err);
+  if (status == GPNN_OK) status = read_dataset(opened, has_grid, err);
+  if (status == GPNN_OK && !has_grid) status = set_source(opened, err);
   if (status == GPNN_OK && gpnn_index_has_classes(&opened->dataset.schema))
     status = check_classes(opened, err);
   if (status == GPNN_OK && verify) status = gpnn_index_verify(opened, err);
@@ -295,6 +317,9 @@ void gpnn_index_close(struct gpnn_index *index)
   free(index->provenance);
   free(index->exchanged);
   free(index->present);
+  for (size_t a = 0; a < index->n_factor_names; a++) free(index->factor_name[a]);
+  free(index->factor_name);
+  free(index->factor);
   gpnn_container_close(index->container);
   pthread_mutex_destroy(index->loading);
   free(index->loading);

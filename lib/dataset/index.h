@@ -69,9 +69,20 @@ gpnn_index_make(const char *path, const struct gpnn_dataset *dataset,
                 struct gpnn_search **search, struct gpnn_error *err);
 
 /*
- * Opens 'path', a regular file.  Header, lengths and small sections are checked at once; rows and
- * search only if 'verify', which reads the whole file and compares all checksums.  The search is
- * not loaded before gpnn_dataset_search() asks for it.  '*index' is set on success only.
+ * Writes an index of kind grid: 'dataset' has a grid, and its schema and scaling are those of the
+ * factors' columns, as dataset/grid_reading.h leaves them.  Otherwise as gpnn_index_write().
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_write_grid(const char *path,
+                                                       const struct gpnn_dataset *dataset,
+                                                       const char *volatile *watch,
+                                                       struct gpnn_error *err);
+
+/*
+ * Opens 'path', a regular file, which is an index of rows or of kind grid: the dataset of the
+ * latter has a grid, and neither rows nor a search.  Header, lengths and small sections are checked
+ * at once; rows and search only if 'verify', which reads the whole file and compares all checksums.
+ * The search is not loaded before gpnn_dataset_search() asks for it.  '*index' is set on success
+ * only.
  *
  *   GPNN_EMISMATCH  the file is not an index: "train.tsv is a table, not an index: make one with
  *                   gpnn-index"
@@ -94,8 +105,8 @@ bool gpnn_index_section(const struct gpnn_index *index, size_t i, char tag[5], u
 /* The path that it was opened with; belongs to the index. */
 const char *gpnn_index_path(const struct gpnn_index *index);
 
-/* True if 'path' is a regular file that begins as an index does, or is cut short before its kind
- * shows, as gpnn_index_open() then says.  It may still be damaged. */
+/* True if 'path' is a regular file that begins as an index of either kind does, or is cut short
+ * before its kind shows, as gpnn_index_open() then says.  It may still be damaged. */
 bool gpnn_index_recognise(const char *path);
 
 /* What the regular file 'path' looks like from its first bytes, as static text: "a table",

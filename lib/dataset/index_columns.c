@@ -33,7 +33,9 @@ void gpnn_index_compose_columns(struct blob *blob, const struct gpnn_schema *sch
 bool gpnn_index_has_roles(const struct gpnn_schema *schema)
 {
   for (size_t i = 0; i < schema->n_inputs; i++)
-    if (schema->inputs[i].kind > GPNN_COLUMN_CATEGORY) return true;
+    if (schema->inputs[i].kind > GPNN_COLUMN_CATEGORY &&
+        schema->inputs[i].kind != GPNN_COLUMN_NAMES)
+      return true;
   return schema->n_more > 0 || schema->n_regressors > 0 || schema->has_noise;
 }
 
@@ -73,6 +75,23 @@ void gpnn_index_compose_classes(struct blob *blob, const struct gpnn_schema *sch
     put_u32(blob, (uint32_t)column->n_levels);
     for (size_t c = 0; c < column->n_levels; c++)
       put_text(blob, column->levels[c], column->level_lengths[c]);
+  }
+}
+
+bool gpnn_index_has_names(const struct gpnn_schema *schema)
+{
+  for (size_t i = 0; i < schema->n_inputs; i++)
+    if (schema->inputs[i].kind == GPNN_COLUMN_NAMES) return true;
+  return false;
+}
+
+void gpnn_index_compose_names(struct blob *blob, const struct gpnn_schema *schema)
+{
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    const struct gpnn_column *column = &schema->inputs[i];
+    size_t n = column->kind == GPNN_COLUMN_NAMES ? column->n_levels : 0;
+    put_u32(blob, (uint32_t)n);
+    for (size_t l = 0; l < n; l++) put_text(blob, column->levels[l], column->level_lengths[l]);
   }
 }
 
@@ -132,11 +151,11 @@ void gpnn_index_compose_names_and_dates(struct blob *blob, const struct gpnn_sch
 
 /* ---- decoding ---- */
 
-/* Levels, 'n' of them. */
-static void decode_levels(struct cursor *cursor, size_t n, struct gpnn_column *column)
+/* Levels, 'n' of them, of which there may be 'most'. */
+static void decode_levels(struct cursor *cursor, size_t n, size_t most, struct gpnn_column *column)
 {
   enum { LEAST_LEVEL = 4 };
-  require(cursor, n <= GPNN_LEVELS_MAX);
+  require(cursor, n <= most);
   column->levels = take_array(cursor, n, LEAST_LEVEL, sizeof *column->levels);
   column->level_lengths = take_array(cursor, n, LEAST_LEVEL, sizeof *column->level_lengths);
   if (cursor->failed) return;
@@ -155,7 +174,7 @@ static void decode_column(struct cursor *cursor, size_t n_columns, struct gpnn_c
   require(cursor, column->position < n_columns);
   require(cursor, is_category || n_levels == 0);
   require(cursor, column->name != NULL && strlen(column->name) == name_length);
-  if (is_category) decode_levels(cursor, n_levels, column);
+  if (is_category) decode_levels(cursor, n_levels, GPNN_LEVELS_MAX, column);
 }
 
 enum { LEAST_COLUMN = 20 };
@@ -243,8 +262,22 @@ void gpnn_index_decode_classes(struct cursor *cursor, struct gpnn_index *index)
   for (size_t t = 0; t <= schema->n_more && !cursor->failed; t++) {
     struct gpnn_column *column = t == 0 ? &schema->target : &schema->more[t - 1];
     size_t n_classes = take_u32(cursor);
-    decode_levels(cursor, n_classes, column);
+    decode_levels(cursor, n_classes, GPNN_LEVELS_MAX, column);
     if (n_classes > 0) column->kind = GPNN_COLUMN_CLASSES;
+  }
+}
+
+void gpnn_index_decode_names(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->dataset.schema;
+  for (size_t i = 0; i < schema->n_inputs && !cursor->failed; i++) {
+    struct gpnn_column *column = &schema->inputs[i];
+    size_t n = take_u32(cursor);
+    if (n == 0) continue;
+    require(cursor, column->kind == GPNN_COLUMN_NUMBER && column->date == NULL);
+    if (cursor->failed) return;
+    decode_levels(cursor, n, GPNN_NAMES_MAX, column);
+    column->kind = GPNN_COLUMN_NAMES;
   }
 }
 

@@ -30,6 +30,11 @@ bool gpnn_index_has_classes(const struct gpnn_schema *schema);
 void gpnn_index_compose_classes(struct blob *blob, const struct gpnn_schema *schema);
 void gpnn_index_decode_classes(struct cursor *cursor, struct gpnn_index *index);
 
+/* NAME: the levels of inputs that are names; true if any is. */
+bool gpnn_index_has_names(const struct gpnn_schema *schema);
+void gpnn_index_compose_names(struct blob *blob, const struct gpnn_schema *schema);
+void gpnn_index_decode_names(struct cursor *cursor, struct gpnn_index *index);
+
 /* ECOL: the column of the exposure. */
 void gpnn_index_compose_exposure(struct blob *blob, const struct gpnn_schema *schema);
 void gpnn_index_decode_exposure(struct cursor *cursor, struct gpnn_index *index);

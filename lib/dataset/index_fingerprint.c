@@ -20,7 +20,8 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
 
 static uint64_t *hash_of(struct gpnn_fingerprint *print, const char *tag)
 {
-  static const char *const of_columns[] = {"COLS", "ROLE", "OCOL", "GCOL", "CLAS", "ECOL", "COLX"};
+  static const char *const of_columns[] = {"COLS", "ROLE", "OCOL", "GCOL", "CLAS",
+                                           "ECOL", "COLX", "NAME", "FACT"};
   for (size_t i = 0; i < sizeof of_columns / sizeof *of_columns; i++)
     if (memcmp(tag, of_columns[i], 4) == 0) return &print->columns;
   return &print->rest;

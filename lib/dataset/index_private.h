@@ -8,6 +8,7 @@
 
 #include "container/container.h"
 #include "dataset/dataset_private.h"
+#include "dataset/grid.h"
 #include "dataset/index.h"
 #include "dataset/index_parts_private.h"
 
@@ -20,6 +21,10 @@ struct gpnn_index {
   char *provenance;                   /* owned; dataset.provenance */
   uint64_t *exchanged;                /* owned; dataset.exchanged; NULL: none */
   struct gpnn_index_present *present; /* owned; for each target; NULL: all rows have all of them */
+  struct gpnn_grid grid;              /* dataset.grid points to it, if the file is a grid */
+  struct gpnn_grid_factor *factor;    /* owned; those of the grid */
+  char **factor_name;                 /* owned; n_factor_names texts, theirs */
+  size_t n_factor_names;
   bool is_verified;
   pthread_mutex_t *loading; /* owned; loading a search uses the container's stream, of which only
                                one may be open at a time */
@@ -31,6 +36,11 @@ extern const struct gpnn_container_format gpnn_index_format;
 /* Reads everything but the search from the open container: small sections are checked and copied;
  * rows stay where they are mapped, unchecked. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_read(struct gpnn_index *index, struct gpnn_error *err);
+
+/* The same for a file of kind grid, whose sections are: */
+extern const struct gpnn_container_format gpnn_index_grid_format;
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_read_grid(struct gpnn_index *index,
+                                                      struct gpnn_error *err);
 
 /* Checks all checksums and the fingerprint, that numbers of rows are finite, that variances are
  * not negative, and that targets are missing where the counts say so. */

@@ -7,6 +7,7 @@
 
 #include "container/container.h"
 #include "dataset/index_columns_private.h"
+#include "dataset/index_reading_private.h"
 #include "stats/moments.h"
 
 /* ---- decoding sections ---- */
@@ -177,10 +178,9 @@ enum gpnn_status gpnn_index_find_section(const struct gpnn_index *index, const c
                    gpnn_container_path(index->container), tag);
 }
 
-/* Verifies a small section and decodes it with 'decode', which must use all of it. */
-static enum gpnn_status read_section(struct gpnn_index *index, const char *tag,
-                                     void (*decode)(struct cursor *, struct gpnn_index *),
-                                     struct gpnn_error *err)
+enum gpnn_status gpnn_index_read_section(struct gpnn_index *index, const char *tag,
+                                         void (*decode)(struct cursor *, struct gpnn_index *),
+                                         struct gpnn_error *err)
 {
   const struct gpnn_container_section *section;
   enum gpnn_status status = gpnn_index_find_section(index, tag, &section, err);
@@ -196,18 +196,17 @@ static enum gpnn_status read_section(struct gpnn_index *index, const char *tag,
   return GPNN_OK;
 }
 
-/* The same for a section that an index may lack. */
-static enum gpnn_status read_optional(struct gpnn_index *index, const char *tag,
-                                      void (*decode)(struct cursor *, struct gpnn_index *),
-                                      struct gpnn_error *err)
+enum gpnn_status gpnn_index_read_optional(struct gpnn_index *index, const char *tag,
+                                          void (*decode)(struct cursor *, struct gpnn_index *),
+                                          struct gpnn_error *err)
 {
-  return gpnn_container_find(index->container, tag) == NULL ? GPNN_OK
-                                                            : read_section(index, tag, decode, err);
+  return gpnn_container_find(index->container, tag) == NULL
+             ? GPNN_OK
+             : gpnn_index_read_section(index, tag, decode, err);
 }
 
-/* Points '*rows' to a section of n by d numbers where it is mapped. */
-static enum gpnn_status find_rows(const struct gpnn_index *index, const char *tag, size_t n,
-                                  size_t d, const double **rows, struct gpnn_error *err)
+enum gpnn_status gpnn_index_find_rows(const struct gpnn_index *index, const char *tag, size_t n,
+                                      size_t d, const double **rows, struct gpnn_error *err)
 {
   const struct gpnn_container_section *section;
   enum gpnn_status status = gpnn_index_find_section(index, tag, &section, err);
@@ -222,29 +221,40 @@ static enum gpnn_status find_rows(const struct gpnn_index *index, const char *ta
   return GPNN_OK;
 }
 
-static enum gpnn_status read_metadata(struct gpnn_index *index, struct gpnn_error *err)
+enum gpnn_status gpnn_index_read_metadata(struct gpnn_index *index, bool is_grid,
+                                          struct gpnn_error *err)
 {
   bool extended = gpnn_container_find(index->container, "ROLE") != NULL;
-  enum gpnn_status status = read_section(index, "INFO", decode_info, err);
-  if (status == GPNN_OK) status = read_section(index, "COLS", gpnn_index_decode_columns, err);
-  if (status == GPNN_OK && extended)
-    status = read_section(index, "ROLE", gpnn_index_decode_roles, err);
-  if (status == GPNN_OK) status = read_optional(index, "OCOL", gpnn_index_decode_offsets, err);
-  if (status == GPNN_OK) status = read_optional(index, "GCOL", gpnn_index_decode_groups, err);
-  if (status == GPNN_OK) status = read_optional(index, "CLAS", gpnn_index_decode_classes, err);
-  if (status == GPNN_OK) status = read_optional(index, "ECOL", gpnn_index_decode_exposure, err);
+  enum gpnn_status status = gpnn_index_read_section(index, "INFO", decode_info, err);
   if (status == GPNN_OK)
-    status = read_optional(index, "COLX", gpnn_index_decode_names_and_dates, err);
-  if (status == GPNN_OK) status = read_optional(index, "NOTA", gpnn_index_decode_notation, err);
-  if (status == GPNN_OK) status = read_section(index, "STDZ", decode_scaling, err);
-  if (status == GPNN_OK) status = read_optional(index, "LIMS", decode_limits, err);
-  if (status == GPNN_OK) status = read_optional(index, "TAIL", decode_tails, err);
-  if (status == GPNN_OK && extended) status = read_section(index, "MOMS", decode_all_moments, err);
-  if (status == GPNN_OK) status = read_optional(index, "EXCH", decode_exchanged, err);
-  if (status == GPNN_OK) status = read_optional(index, "HAVE", decode_present, err);
-  if (status == GPNN_OK) status = read_section(index, "SRCH", decode_search, err);
-  if (status == GPNN_OK) status = read_optional(index, "ROTN", decode_rotation, err);
-  if (status == GPNN_OK) status = read_optional(index, "OPTS", decode_provenance, err);
+    status = gpnn_index_read_section(index, "COLS", gpnn_index_decode_columns, err);
+  if (status == GPNN_OK && extended)
+    status = gpnn_index_read_section(index, "ROLE", gpnn_index_decode_roles, err);
+  if (status == GPNN_OK)
+    status = gpnn_index_read_optional(index, "OCOL", gpnn_index_decode_offsets, err);
+  if (status == GPNN_OK)
+    status = gpnn_index_read_optional(index, "GCOL", gpnn_index_decode_groups, err);
+  if (status == GPNN_OK)
+    status = gpnn_index_read_optional(index, "CLAS", gpnn_index_decode_classes, err);
+  if (status == GPNN_OK)
+    status = gpnn_index_read_optional(index, "ECOL", gpnn_index_decode_exposure, err);
+  if (status == GPNN_OK)
+    status = gpnn_index_read_optional(index, "COLX", gpnn_index_decode_names_and_dates, err);
+  if (status == GPNN_OK)
+    status = gpnn_index_read_optional(index, "NOTA", gpnn_index_decode_notation, err);
+  if (status == GPNN_OK && is_grid)
+    status = gpnn_index_read_optional(index, "NAME", gpnn_index_decode_names, err);
+  if (status == GPNN_OK) status = gpnn_index_read_section(index, "STDZ", decode_scaling, err);
+  if (status == GPNN_OK) status = gpnn_index_read_optional(index, "LIMS", decode_limits, err);
+  if (status == GPNN_OK) status = gpnn_index_read_optional(index, "TAIL", decode_tails, err);
+  if (status == GPNN_OK && extended)
+    status = gpnn_index_read_section(index, "MOMS", decode_all_moments, err);
+  if (status == GPNN_OK) status = gpnn_index_read_optional(index, "EXCH", decode_exchanged, err);
+  if (status == GPNN_OK) status = gpnn_index_read_optional(index, "HAVE", decode_present, err);
+  if (status == GPNN_OK && !is_grid)
+    status = gpnn_index_read_section(index, "SRCH", decode_search, err);
+  if (status == GPNN_OK) status = gpnn_index_read_optional(index, "ROTN", decode_rotation, err);
+  if (status == GPNN_OK) status = gpnn_index_read_optional(index, "OPTS", decode_provenance, err);
   if (status == GPNN_OK &&
       gpnn_schema_features(&index->dataset.schema) != index->dataset.scaling.n_in)
     status = gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: columns and standardisation disagree",
@@ -261,29 +271,30 @@ static enum gpnn_status find_other_columns(struct gpnn_index *index, struct gpnn
   size_t r = dataset->n_regressors = dataset->schema.n_regressors;
   enum gpnn_status status = GPNN_OK;
   if (n_more > 0) {
-    status = find_rows(index, "YMOR", n_more, n, &dataset->more, err);
+    status = gpnn_index_find_rows(index, "YMOR", n_more, n, &dataset->more, err);
     if (status == GPNN_OK)
-      status = find_rows(index, "CALM", n_more, c, &dataset->calibration_more, err);
+      status = gpnn_index_find_rows(index, "CALM", n_more, c, &dataset->calibration_more, err);
   }
   if (r > 0 && status == GPNN_OK) {
-    status = find_rows(index, "REGR", n, r, &dataset->regressors, err);
+    status = gpnn_index_find_rows(index, "REGR", n, r, &dataset->regressors, err);
     if (status == GPNN_OK)
-      status = find_rows(index, "CALR", c, r, &dataset->calibration_regressors, err);
+      status = gpnn_index_find_rows(index, "CALR", c, r, &dataset->calibration_regressors, err);
   }
   if (dataset->schema.has_noise && status == GPNN_OK) {
-    status = find_rows(index, "NOIS", n_more + 1, n, &dataset->noise, err);
+    status = gpnn_index_find_rows(index, "NOIS", n_more + 1, n, &dataset->noise, err);
     if (status == GPNN_OK)
-      status = find_rows(index, "CALN", n_more + 1, c, &dataset->calibration_noise, err);
+      status = gpnn_index_find_rows(index, "CALN", n_more + 1, c, &dataset->calibration_noise, err);
   }
   if (dataset->schema.n_offsets > 0 && status == GPNN_OK) {
-    status = find_rows(index, "OFFS", n_more + 1, n, &dataset->offset, err);
+    status = gpnn_index_find_rows(index, "OFFS", n_more + 1, n, &dataset->offset, err);
     if (status == GPNN_OK)
-      status = find_rows(index, "CALO", n_more + 1, c, &dataset->calibration_offset, err);
+      status =
+          gpnn_index_find_rows(index, "CALO", n_more + 1, c, &dataset->calibration_offset, err);
   }
   if (dataset->schema.has_exposure && status == GPNN_OK) {
-    status = find_rows(index, "EXPO", n, 1, &dataset->exposure, err);
+    status = gpnn_index_find_rows(index, "EXPO", n, 1, &dataset->exposure, err);
     if (status == GPNN_OK)
-      status = find_rows(index, "CALE", c, 1, &dataset->calibration_exposure, err);
+      status = gpnn_index_find_rows(index, "CALE", c, 1, &dataset->calibration_exposure, err);
   }
   return status;
 }
@@ -308,14 +319,16 @@ static enum gpnn_status find_row_groups(struct gpnn_index *index, struct gpnn_er
 enum gpnn_status gpnn_index_read(struct gpnn_index *index, struct gpnn_error *err)
 {
   struct gpnn_dataset *dataset = &index->dataset;
-  enum gpnn_status status = read_metadata(index, err);
+  enum gpnn_status status = gpnn_index_read_metadata(index, false, err);
   if (status != GPNN_OK) return status;
   size_t n = dataset->n, d = dataset->d, c = dataset->n_calibration;
   dataset->mapping = gpnn_container_mapping(index->container);
-  status = find_rows(index, "ROWS", n, d, &dataset->x, err);
-  if (status == GPNN_OK) status = find_rows(index, "YVAL", n, 1, &dataset->y, err);
-  if (status == GPNN_OK) status = find_rows(index, "CALX", c, d, &dataset->calibration_x, err);
-  if (status == GPNN_OK) status = find_rows(index, "CALY", c, 1, &dataset->calibration_y, err);
+  status = gpnn_index_find_rows(index, "ROWS", n, d, &dataset->x, err);
+  if (status == GPNN_OK) status = gpnn_index_find_rows(index, "YVAL", n, 1, &dataset->y, err);
+  if (status == GPNN_OK)
+    status = gpnn_index_find_rows(index, "CALX", c, d, &dataset->calibration_x, err);
+  if (status == GPNN_OK)
+    status = gpnn_index_find_rows(index, "CALY", c, 1, &dataset->calibration_y, err);
   if (status == GPNN_OK) status = find_other_columns(index, err);
   return status == GPNN_OK ? find_row_groups(index, err) : status;
 }

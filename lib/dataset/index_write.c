@@ -11,6 +11,7 @@
 #include "dataset/index_columns_private.h"
 #include "dataset/index_fingerprint_private.h"
 #include "dataset/index_parts_private.h"
+#include "dataset/index_writing_private.h"
 #include "stats/moments.h"
 
 /* A file has at most GPNN_CONTAINER_SECTIONS of them: neither classes nor an exposure go together
@@ -120,16 +121,9 @@ static void compose_search(struct blob *blob, size_t d, const struct gpnn_search
 
 /* ---- writing ---- */
 
-struct writing {
-  struct gpnn_container_writer *writer;
-  struct gpnn_index_present *present; /* owned; NULL: all rows have all targets */
-  struct gpnn_fingerprint fingerprint;
-  struct gpnn_mapping mapping; /* of the dataset's rows */
-};
-
-/* Writes a section, and adds it to the fingerprint if 'is_hashed'. */
-static enum gpnn_status write_section(struct writing *writing, const char *tag, bool is_hashed,
-                                      const void *bytes, size_t length, struct gpnn_error *err)
+enum gpnn_status gpnn_index_write_section(struct gpnn_index_writing *writing, const char *tag,
+                                          bool is_hashed, const void *bytes, size_t length,
+                                          struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_container_begin(writing->writer, tag, err);
   if (status == GPNN_OK) status = gpnn_container_write(writing->writer, bytes, length, err);
@@ -141,20 +135,20 @@ static enum gpnn_status write_section(struct writing *writing, const char *tag, 
   return status;
 }
 
-static enum gpnn_status write_blob(struct writing *writing, const char *tag, bool is_hashed,
-                                   struct blob *blob, struct gpnn_error *err)
+enum gpnn_status gpnn_index_write_blob(struct gpnn_index_writing *writing, const char *tag,
+                                       bool is_hashed, struct blob *blob, struct gpnn_error *err)
 {
-  enum gpnn_status status =
-      blob->failed ? gpnn_fail_memory(err, "for writing an index")
-                   : write_section(writing, tag, is_hashed, blob->bytes, blob->length, err);
+  enum gpnn_status status = blob->failed ? gpnn_fail_memory(err, "for writing an index")
+                                         : gpnn_index_write_section(writing, tag, is_hashed,
+                                                                    blob->bytes, blob->length, err);
   free(blob->bytes);
   *blob = (struct blob){0};
   return status;
 }
 
-/* Writes and hashes block by block, while each is in the cache, evicting pages behind it. */
-static enum gpnn_status write_rows(struct writing *writing, const char *tag, size_t n, size_t d,
-                                   const double *rows, struct gpnn_error *err)
+enum gpnn_status gpnn_index_write_rows(struct gpnn_index_writing *writing, const char *tag,
+                                       size_t n, size_t d, const double *rows,
+                                       struct gpnn_error *err)
 {
   enum { BLOCK = 1 << 18 };
   size_t count, length;
@@ -175,7 +169,7 @@ static enum gpnn_status write_rows(struct writing *writing, const char *tag, siz
 }
 
 /* The search writes its structure straight into the file; it does not know the path. */
-static enum gpnn_status write_search_structure(struct writing *writing, const char *path,
+static enum gpnn_status write_search_structure(struct gpnn_index_writing *writing, const char *path,
                                                const struct gpnn_search *search,
                                                struct gpnn_error *err)
 {
@@ -188,92 +182,98 @@ static enum gpnn_status write_search_structure(struct writing *writing, const ch
   return gpnn_container_end(writing->writer, err);
 }
 
-static enum gpnn_status write_search(struct writing *writing, size_t d,
+static enum gpnn_status write_search(struct gpnn_index_writing *writing, size_t d,
                                      const struct gpnn_search *search, struct gpnn_error *err)
 {
   const double *rotation = gpnn_search_metric(search).rotation;
   struct blob blob = {0};
   compose_search(&blob, d, search);
-  enum gpnn_status status = write_blob(writing, "SRCH", false, &blob, err);
+  enum gpnn_status status = gpnn_index_write_blob(writing, "SRCH", false, &blob, err);
   if (status == GPNN_OK && rotation != NULL) {
     put_f64s(&blob, d * d, rotation);
-    status = write_blob(writing, "ROTN", false, &blob, err);
+    status = gpnn_index_write_blob(writing, "ROTN", false, &blob, err);
   }
   size_t length;
   const uint32_t *duplicates = gpnn_search_duplicates(search, &length);
   if (status != GPNN_OK || duplicates == NULL) return status;
-  return write_section(writing, "SAME", false, duplicates, length, err);
+  return gpnn_index_write_section(writing, "SAME", false, duplicates, length, err);
 }
 
 /* Writes the sections that describe the rows. */
-static enum gpnn_status write_columns(struct writing *writing, const struct gpnn_dataset *dataset,
-                                      struct blob *blob, struct gpnn_error *err)
+static enum gpnn_status write_columns(struct gpnn_index_writing *writing,
+                                      const struct gpnn_dataset *dataset, struct blob *blob,
+                                      struct gpnn_error *err)
 {
   const struct gpnn_schema *schema = &dataset->schema;
   gpnn_index_compose_columns(blob, schema);
-  enum gpnn_status status = write_blob(writing, "COLS", true, blob, err);
+  enum gpnn_status status = gpnn_index_write_blob(writing, "COLS", true, blob, err);
   if (status == GPNN_OK && gpnn_index_has_roles(schema)) {
     gpnn_index_compose_roles(blob, schema);
-    status = write_blob(writing, "ROLE", true, blob, err);
+    status = gpnn_index_write_blob(writing, "ROLE", true, blob, err);
   }
   if (status == GPNN_OK && schema->n_offsets > 0) {
     gpnn_index_compose_offsets(blob, schema);
-    status = write_blob(writing, "OCOL", true, blob, err);
+    status = gpnn_index_write_blob(writing, "OCOL", true, blob, err);
   }
   if (status == GPNN_OK && schema->has_by) {
     gpnn_index_compose_groups(blob, dataset);
-    status = write_blob(writing, "GCOL", true, blob, err);
+    status = gpnn_index_write_blob(writing, "GCOL", true, blob, err);
   }
   if (status == GPNN_OK && gpnn_index_has_classes(schema)) {
     gpnn_index_compose_classes(blob, schema);
-    status = write_blob(writing, "CLAS", true, blob, err);
+    status = gpnn_index_write_blob(writing, "CLAS", true, blob, err);
   }
   if (status == GPNN_OK && schema->has_exposure) {
     gpnn_index_compose_exposure(blob, schema);
-    status = write_blob(writing, "ECOL", true, blob, err);
+    status = gpnn_index_write_blob(writing, "ECOL", true, blob, err);
   }
   if (status == GPNN_OK && gpnn_index_has_names_or_dates(schema)) {
     gpnn_index_compose_names_and_dates(blob, schema);
-    status = write_blob(writing, "COLX", true, blob, err);
+    status = gpnn_index_write_blob(writing, "COLX", true, blob, err);
+  }
+  if (status == GPNN_OK && gpnn_index_has_names(schema)) {
+    gpnn_index_compose_names(blob, schema);
+    status = gpnn_index_write_blob(writing, "NAME", true, blob, err);
   }
   if (status == GPNN_OK && !gpnn_notation_is_usual(&schema->notation)) {
     gpnn_index_compose_notation(blob, &schema->notation);
-    status = write_blob(writing, "NOTA", false, blob, err);
+    status = gpnn_index_write_blob(writing, "NOTA", false, blob, err);
   }
   return status;
 }
 
-static enum gpnn_status write_metadata(struct writing *writing, const struct gpnn_dataset *dataset,
-                                       struct gpnn_error *err)
+enum gpnn_status gpnn_index_write_metadata(struct gpnn_index_writing *writing,
+                                           const struct gpnn_dataset *dataset,
+                                           struct gpnn_error *err)
 {
   struct blob blob = {0};
   compose_info(&blob, dataset);
-  enum gpnn_status status = write_blob(writing, "INFO", true, &blob, err);
+  enum gpnn_status status = gpnn_index_write_blob(writing, "INFO", true, &blob, err);
   if (status == GPNN_OK) status = write_columns(writing, dataset, &blob, err);
   if (status != GPNN_OK) return status;
   compose_scaling(&blob, &dataset->scaling);
-  status = write_blob(writing, "STDZ", true, &blob, err);
+  status = gpnn_index_write_blob(writing, "STDZ", true, &blob, err);
   if (status == GPNN_OK && dataset->scaling.limits.n > 0) {
     compose_limits(&blob, &dataset->scaling.limits);
-    status = write_blob(writing, "LIMS", true, &blob, err);
+    status = gpnn_index_write_blob(writing, "LIMS", true, &blob, err);
   }
   if (status == GPNN_OK && dataset->scaling.tails.n > 0) {
     compose_tails(&blob, &dataset->scaling.tails);
-    status = write_blob(writing, "TAIL", true, &blob, err);
+    status = gpnn_index_write_blob(writing, "TAIL", true, &blob, err);
   }
   if (status == GPNN_OK && gpnn_index_has_roles(&dataset->schema)) {
     compose_moments(&blob, &dataset->scaling);
-    status = write_blob(writing, "MOMS", true, &blob, err);
+    status = gpnn_index_write_blob(writing, "MOMS", true, &blob, err);
   }
   if (status == GPNN_OK && dataset->n_exchanged > 0) {
     compose_exchanged(&blob, dataset);
-    status = write_blob(writing, "EXCH", true, &blob, err);
+    status = gpnn_index_write_blob(writing, "EXCH", true, &blob, err);
   }
   return status;
 }
 
 /* Writes the columns that are neither inputs nor the first target, if there are any. */
-static enum gpnn_status write_other_columns(struct writing *writing,
+static enum gpnn_status write_other_columns(struct gpnn_index_writing *writing,
                                             const struct gpnn_dataset *dataset,
                                             struct gpnn_error *err)
 {
@@ -281,39 +281,41 @@ static enum gpnn_status write_other_columns(struct writing *writing,
   size_t n_more = dataset->n_more, r = dataset->n_regressors;
   enum gpnn_status status = GPNN_OK;
   if (n_more > 0) {
-    status = write_rows(writing, "YMOR", n_more, n, dataset->more, err);
+    status = gpnn_index_write_rows(writing, "YMOR", n_more, n, dataset->more, err);
     if (status == GPNN_OK)
-      status = write_rows(writing, "CALM", n_more, c, dataset->calibration_more, err);
+      status = gpnn_index_write_rows(writing, "CALM", n_more, c, dataset->calibration_more, err);
   }
   if (r > 0 && status == GPNN_OK) {
-    status = write_rows(writing, "REGR", n, r, dataset->regressors, err);
+    status = gpnn_index_write_rows(writing, "REGR", n, r, dataset->regressors, err);
     if (status == GPNN_OK)
-      status = write_rows(writing, "CALR", c, r, dataset->calibration_regressors, err);
+      status = gpnn_index_write_rows(writing, "CALR", c, r, dataset->calibration_regressors, err);
   }
   if (dataset->schema.has_noise && status == GPNN_OK) {
-    status = write_rows(writing, "NOIS", n_more + 1, n, dataset->noise, err);
+    status = gpnn_index_write_rows(writing, "NOIS", n_more + 1, n, dataset->noise, err);
     if (status == GPNN_OK)
-      status = write_rows(writing, "CALN", n_more + 1, c, dataset->calibration_noise, err);
+      status =
+          gpnn_index_write_rows(writing, "CALN", n_more + 1, c, dataset->calibration_noise, err);
   }
   if (dataset->schema.n_offsets > 0 && status == GPNN_OK) {
-    status = write_rows(writing, "OFFS", n_more + 1, n, dataset->offset, err);
+    status = gpnn_index_write_rows(writing, "OFFS", n_more + 1, n, dataset->offset, err);
     if (status == GPNN_OK)
-      status = write_rows(writing, "CALO", n_more + 1, c, dataset->calibration_offset, err);
+      status =
+          gpnn_index_write_rows(writing, "CALO", n_more + 1, c, dataset->calibration_offset, err);
   }
   if (dataset->schema.has_exposure && status == GPNN_OK) {
-    status = write_rows(writing, "EXPO", n, 1, dataset->exposure, err);
+    status = gpnn_index_write_rows(writing, "EXPO", n, 1, dataset->exposure, err);
     if (status == GPNN_OK)
-      status = write_rows(writing, "CALE", c, 1, dataset->calibration_exposure, err);
+      status = gpnn_index_write_rows(writing, "CALE", c, 1, dataset->calibration_exposure, err);
   }
   if (dataset->schema.has_by && status == GPNN_OK)
-    status = write_section(writing, "GRPS", true, dataset->row_group,
-                           n * sizeof *dataset->row_group, err);
+    status = gpnn_index_write_section(writing, "GRPS", true, dataset->row_group,
+                                      n * sizeof *dataset->row_group, err);
   return status;
 }
 
 /* Counts the rows that have each target, and writes the counts if some lack one. */
-static enum gpnn_status write_present(struct writing *writing, const struct gpnn_dataset *dataset,
-                                      struct gpnn_error *err)
+static enum gpnn_status write_present(struct gpnn_index_writing *writing,
+                                      const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
   struct blob blob = {0};
   enum gpnn_status status = gpnn_index_count_present(dataset, &writing->present, err);
@@ -322,20 +324,20 @@ static enum gpnn_status write_present(struct writing *writing, const struct gpnn
     put_u64(&blob, writing->present[t].n);
     put_u64(&blob, writing->present[t].n_calibration);
   }
-  return write_blob(writing, "HAVE", true, &blob, err);
+  return gpnn_index_write_blob(writing, "HAVE", true, &blob, err);
 }
 
 static enum gpnn_status take_part(void *context, const unsigned char *bytes, size_t length,
                                   struct gpnn_error *err)
 {
-  struct writing *writing = context;
+  struct gpnn_index_writing *writing = context;
   gpnn_fingerprint_add(&writing->fingerprint, "PART", bytes, length);
   return gpnn_container_write(writing->writer, bytes, length, err);
 }
 
 /* Writes the rows of targets that some rows lack once more. */
-static enum gpnn_status write_parts(struct writing *writing, const struct gpnn_dataset *dataset,
-                                    struct gpnn_error *err)
+static enum gpnn_status write_parts(struct gpnn_index_writing *writing,
+                                    const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
   size_t length;
   if (writing->present == NULL) return GPNN_OK;
@@ -349,26 +351,29 @@ static enum gpnn_status write_parts(struct writing *writing, const struct gpnn_d
 }
 
 /* Writes everything but the search. */
-static enum gpnn_status write_dataset(struct writing *writing, const struct gpnn_dataset *dataset,
-                                      struct gpnn_error *err)
+static enum gpnn_status write_dataset(struct gpnn_index_writing *writing,
+                                      const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
   size_t n = dataset->n, d = dataset->d, c = dataset->n_calibration;
   const char *provenance = dataset->provenance == NULL ? "" : dataset->provenance;
-  enum gpnn_status status = write_metadata(writing, dataset, err);
+  enum gpnn_status status = gpnn_index_write_metadata(writing, dataset, err);
   if (status == GPNN_OK) status = write_present(writing, dataset, err);
   if (status == GPNN_OK)
-    status = write_section(writing, "OPTS", false, provenance, strlen(provenance), err);
-  if (status == GPNN_OK) status = write_rows(writing, "ROWS", n, d, dataset->x, err);
-  if (status == GPNN_OK) status = write_rows(writing, "YVAL", n, 1, dataset->y, err);
-  if (status == GPNN_OK) status = write_rows(writing, "CALX", c, d, dataset->calibration_x, err);
-  if (status == GPNN_OK) status = write_rows(writing, "CALY", c, 1, dataset->calibration_y, err);
+    status = gpnn_index_write_section(writing, "OPTS", false, provenance, strlen(provenance), err);
+  if (status == GPNN_OK) status = gpnn_index_write_rows(writing, "ROWS", n, d, dataset->x, err);
+  if (status == GPNN_OK) status = gpnn_index_write_rows(writing, "YVAL", n, 1, dataset->y, err);
+  if (status == GPNN_OK)
+    status = gpnn_index_write_rows(writing, "CALX", c, d, dataset->calibration_x, err);
+  if (status == GPNN_OK)
+    status = gpnn_index_write_rows(writing, "CALY", c, 1, dataset->calibration_y, err);
   if (status == GPNN_OK) status = write_other_columns(writing, dataset, err);
   return status == GPNN_OK ? write_parts(writing, dataset, err) : status;
 }
 
 /* Unless 'status' is a failure, writes the search and commits the file; otherwise removes it. */
-static enum gpnn_status finish(struct writing *writing, enum gpnn_status status, const char *path,
-                               size_t d, const struct gpnn_search *search, struct gpnn_error *err)
+static enum gpnn_status finish(struct gpnn_index_writing *writing, enum gpnn_status status,
+                               const char *path, size_t d, const struct gpnn_search *search,
+                               struct gpnn_error *err)
 {
   if (status == GPNN_OK) status = write_search(writing, d, search, err);
   if (status == GPNN_OK) status = write_search_structure(writing, path, search, err);
@@ -385,7 +390,7 @@ enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_dataset *d
                                   const struct gpnn_search *search, const char *volatile *watch,
                                   struct gpnn_error *err)
 {
-  struct writing writing = {.mapping = dataset->mapping};
+  struct gpnn_index_writing writing = {.mapping = dataset->mapping};
   enum gpnn_status status =
       gpnn_container_create(&writing.writer, path, &gpnn_index_format, watch, err);
   if (status != GPNN_OK) return status;
@@ -397,7 +402,7 @@ enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_dataset *d
 
 /* Arguments and result of the thread that writes the dataset. */
 struct background {
-  struct writing *writing;
+  struct gpnn_index_writing *writing;
   const struct gpnn_dataset *dataset;
   enum gpnn_status status;
   struct gpnn_error error;
@@ -413,7 +418,8 @@ static void *write_in_background(void *context)
   return NULL;
 }
 
-static enum gpnn_status write_and_build(struct writing *writing, const struct gpnn_dataset *dataset,
+static enum gpnn_status write_and_build(struct gpnn_index_writing *writing,
+                                        const struct gpnn_dataset *dataset,
                                         const struct gpnn_search_options *options,
                                         struct gpnn_search **search, struct gpnn_error *err)
 {
@@ -437,7 +443,7 @@ enum gpnn_status gpnn_index_make(const char *path, const struct gpnn_dataset *da
                                  const char *volatile *watch, struct gpnn_search **search,
                                  struct gpnn_error *err)
 {
-  struct writing writing = {.mapping = dataset->mapping};
+  struct gpnn_index_writing writing = {.mapping = dataset->mapping};
   struct gpnn_search_options over_pages = *options;
   struct gpnn_search *built = NULL;
   over_pages.mapping = dataset->mapping;

@@ -292,6 +292,7 @@ size_t gpnn_schema_width(const struct gpnn_column *column)
     return 0;
   case GPNN_COLUMN_NUMBER:
   case GPNN_COLUMN_CLASSES:
+  case GPNN_COLUMN_NAMES:
     break;
   }
   return 1;

@@ -15,6 +15,7 @@
  *              in km; the x axis goes through longitude 0, y through 90 east, z through the north
  *              pole
  *   longitude  no feature of its own
+ *   names      the number of its level, from 0: what a grid is indexed by (dataset/grid.h)
  *
  * Levels of a category are texts without the blanks around them; those that are numbers are the
  * same level if they are the same number: 1, 1.0, 01 and +1.
@@ -50,7 +51,7 @@
 extern "C" {
 #endif
 
-enum { GPNN_LEVELS_MAX = 1000 };
+enum { GPNN_LEVELS_MAX = 1000, GPNN_NAMES_MAX = 20000 };
 
 /* The mean radius of the Earth in km (IUGG): (2 a + b) / 3 of the ellipsoid GRS 80. */
 #define GPNN_EARTH_RADIUS 6371.0088
@@ -62,6 +63,7 @@ enum gpnn_column_kind {
   GPNN_COLUMN_LATITUDE = 3,
   GPNN_COLUMN_LONGITUDE = 4,
   GPNN_COLUMN_CLASSES = 5, /* of a target only */
+  GPNN_COLUMN_NAMES = 6,   /* of an input; it has at most GPNN_NAMES_MAX levels */
 };
 
 struct gpnn_column {
@@ -74,7 +76,7 @@ struct gpnn_column {
                       NULL: they are numbers.  Of inputs and regressors that are no categories */
   double period;   /* of a periodic input, > 0 */
   size_t partner;  /* the input that is the longitude of this latitude, or the reverse */
-  size_t n_levels; /* of a category, whose levels come in the order in which they were first seen,
+  size_t n_levels; /* of a category or of names, in the order in which they were first seen,
                       or of a target that holds classes, in ascending order: numbers by value,
                       other texts by their bytes */
   char **levels;   /* owned; each as its first text has it */
@@ -274,16 +276,32 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema,
                                                    const struct gpnn_record *record, double *cells,
                                                    struct gpnn_error *err);
 
+/*
+ * The same for one input that holds names: '*level' becomes the number of its level, which is added
+ * if it is new.  GPNN_EDATA: the value is missing, or there are too many levels.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_schema_learn_name(struct gpnn_schema *schema, const struct gpnn_columns_map *map, size_t input,
+                       const struct gpnn_table *table, const struct gpnn_record *record,
+                       size_t *level, struct gpnn_error *err);
+
+/* Reads one input that is a number or a date, in the units of the table.  GPNN_EDATA as
+ * gpnn_schema_learn(). */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_schema_read_number(const struct gpnn_schema *schema, const struct gpnn_columns_map *map,
+                        size_t input, const struct gpnn_table *table,
+                        const struct gpnn_record *record, double *value, struct gpnn_error *err);
+
 /* Encodes 'cells' of gpnn_schema_learn() as gpnn_schema_features() features, once all levels are
  * known. */
 void gpnn_schema_expand(const struct gpnn_schema *schema, const double *cells, double *features);
 
 /*
  * The prediction pass: reads the inputs of 'record' and encodes them as 'features'.  A level that
- * training has not seen has all indicators 0, and adds 1 to '*n_unseen'.  'map' must know all
- * levels of 'schema': it was made after the last gpnn_schema_learn(), or is the map used there.
- * GPNN_EDATA as gpnn_schema_learn(); after it 'features' may hold anything and '*n_unseen' is
- * unchanged.
+ * training has not seen has all indicators 0, and adds 1 to '*n_unseen'; a name that it has not
+ * seen is GPNN_EDATA.  'map' must know all levels of 'schema': it was made after the last
+ * gpnn_schema_learn(), or is the map used there. GPNN_EDATA as gpnn_schema_learn(); after it
+ * 'features' may hold anything and '*n_unseen' is unchanged.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_schema_encode(const struct gpnn_schema *schema, const struct gpnn_columns_map *map,

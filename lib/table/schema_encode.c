@@ -141,6 +141,7 @@ void gpnn_schema_expand(const struct gpnn_schema *schema, const double *cells, d
     const struct gpnn_column *column = &schema->inputs[i];
     switch (column->kind) {
     case GPNN_COLUMN_NUMBER:
+    case GPNN_COLUMN_NAMES:
       *features = cells[i];
       break;
     case GPNN_COLUMN_CATEGORY:
@@ -160,6 +161,50 @@ void gpnn_schema_expand(const struct gpnn_schema *schema, const double *cells, d
   }
 }
 
+enum gpnn_status gpnn_schema_learn_name(struct gpnn_schema *schema,
+                                        const struct gpnn_columns_map *map, size_t input,
+                                        const struct gpnn_table *table,
+                                        const struct gpnn_record *record, size_t *level,
+                                        struct gpnn_error *err)
+{
+  struct gpnn_column *column = &schema->inputs[input];
+  const struct gpnn_field *field = &record->fields[map->inputs[input]];
+  bool is_known = false;
+  enum gpnn_status status = read_level(schema, map, input, table, record, &is_known, level, err);
+  if (status != GPNN_OK || is_known) return status;
+  if (column->n_levels == GPNN_NAMES_MAX)
+    return gpnn_columns_fail_field(table, record, map->inputs[input],
+                                   "has more than 20000 different names", false, err);
+  *level = column->n_levels;
+  return gpnn_schema_add_level(column, &map->orders[input], gpnn_table_values(table), field, err);
+}
+
+enum gpnn_status gpnn_schema_read_number(const struct gpnn_schema *schema,
+                                         const struct gpnn_columns_map *map, size_t input,
+                                         const struct gpnn_table *table,
+                                         const struct gpnn_record *record, double *value,
+                                         struct gpnn_error *err)
+{
+  return read_number(&schema->inputs[input], map->inputs[input], table, record, value, err);
+}
+
+/* Reads a name and encodes it; training must have seen it. */
+static enum gpnn_status encode_name(const struct gpnn_schema *schema,
+                                    const struct gpnn_columns_map *map, size_t input,
+                                    const struct gpnn_table *table,
+                                    const struct gpnn_record *record, double *feature,
+                                    struct gpnn_error *err)
+{
+  bool is_known = false;
+  size_t level = 0;
+  enum gpnn_status status = read_level(schema, map, input, table, record, &is_known, &level, err);
+  if (status == GPNN_OK && !is_known)
+    status = gpnn_columns_fail_field(table, record, map->inputs[input],
+                                     "not one of the names that the index has", true, err);
+  if (status == GPNN_OK) *feature = (double)level;
+  return status;
+}
+
 /* Reads one input and encodes it; '*unseen' is set to true for a level that training has not seen.
  */
 static enum gpnn_status encode_input(const struct gpnn_schema *schema,
@@ -174,6 +219,8 @@ static enum gpnn_status encode_input(const struct gpnn_schema *schema,
   double value = 0, other = 0;
   if (column->kind == GPNN_COLUMN_NUMBER)
     return read_number(column, map->inputs[input], table, record, features, err);
+  if (column->kind == GPNN_COLUMN_NAMES)
+    return encode_name(schema, map, input, table, record, features, err);
   if (column->kind == GPNN_COLUMN_LONGITUDE) return GPNN_OK; /* read with its latitude */
   enum gpnn_status status =
       column->kind == GPNN_COLUMN_CATEGORY

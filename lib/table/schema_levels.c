@@ -168,12 +168,23 @@ enum gpnn_status gpnn_schema_add_level(struct gpnn_column *column, struct gpnn_l
   return GPNN_OK;
 }
 
+/* The same order for qsort(), which keeps no order of its own: equal keys come by their levels. */
+static int compare_for_sort(const void *a, const void *b)
+{
+  const struct gpnn_level_key *x = a, *y = b;
+  int order = compare(x, y);
+  return order != 0 ? order : (x->level > y->level) - (x->level < y->level);
+}
+
 enum gpnn_status gpnn_schema_order_column(const struct gpnn_column *column,
                                           struct gpnn_level_order *order, struct gpnn_error *err)
 {
   order->keys = gpnn_alloc(column->n_levels, 1, sizeof *order->keys);
   if (order->keys == NULL) return gpnn_fail_memory(err, "for the levels of a category");
-  for (size_t level = 0; level < column->n_levels; level++) insert_level(column, order, level);
+  for (size_t level = 0; level < column->n_levels; level++)
+    order->keys[level] = key_of_level(column, level);
+  order->n = column->n_levels;
+  qsort(order->keys, order->n, sizeof *order->keys, compare_for_sort);
   return GPNN_OK;
 }
 
@@ -182,7 +193,8 @@ enum gpnn_status gpnn_schema_order_levels(const struct gpnn_schema *schema,
 {
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < schema->n_inputs && status == GPNN_OK; i++)
-    if (schema->inputs[i].kind == GPNN_COLUMN_CATEGORY)
+    if (schema->inputs[i].kind == GPNN_COLUMN_CATEGORY ||
+        schema->inputs[i].kind == GPNN_COLUMN_NAMES)
       status = gpnn_schema_order_column(&schema->inputs[i], &map->orders[i], err);
   for (size_t t = 0; t <= schema->n_more && status == GPNN_OK; t++)
     if (gpnn_schema_has_classes(schema, t))
