@@ -437,6 +437,8 @@ enum gpnn_status calibrate_run(const struct cli *cli, void *arguments, struct gp
   struct across across = {0};
   struct gpnn_output *output = NULL;
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->params, false, &opened, err);
+  if (status == GPNN_OK)
+    status = open_refuse_grid(opened.index, "gpnn-grid fit has calibrated its parameters", err);
   if (status == GPNN_OK) status = check_rows(a, &opened, err);
   if (cli->report != NULL) json_open(cli->report, "targets", '[');
   for (size_t t = 0; t < opened.n && status == GPNN_OK; t++) {

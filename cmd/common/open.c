@@ -92,6 +92,28 @@ static enum gpnn_status choose_targets(struct opened *opened, struct gpnn_error 
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
+enum gpnn_status open_refuse_grid(const struct gpnn_index *index, const char *advice,
+                                  struct gpnn_error *err)
+{
+  if (gpnn_index_dataset(index)->grid == NULL) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EMISMATCH, "%s is a grid index: %s", gpnn_index_path(index), advice);
+}
+
+/* Parameters of rows are about other inputs than those of a grid, even where their numbers agree.
+ */
+static enum gpnn_status check_kind(const struct opened *opened, struct gpnn_error *err)
+{
+  bool is_grid = opened->dataset->grid != NULL;
+  for (size_t t = 0; t < opened->n; t++) {
+    if ((opened->parameters[t].grid.n_factors > 0) == is_grid) continue;
+    return gpnn_fail(err, GPNN_EMISMATCH, "%s: parameters of %s, but %s is %s",
+                     name_of(opened->parameters_path), is_grid ? "rows" : "a grid",
+                     gpnn_index_path(opened->index),
+                     is_grid ? "a grid index: use gpnn-grid fit" : "an index of rows");
+  }
+  return GPNN_OK;
+}
+
 /* Transforms the targets whose parameters say so. */
 static enum gpnn_status transform_targets(struct opened *opened, struct gpnn_error *err)
 {
@@ -128,6 +150,7 @@ enum gpnn_status open_files(const struct cli *cli, const char *path, const char 
   if (status == GPNN_OK)
     status = gpnn_parameters_read_with_state(&opened->parameters, &opened->n, &opened->state,
                                              parameters_path, err);
+  if (status == GPNN_OK) status = check_kind(opened, err);
   if (status == GPNN_OK) status = choose_targets(opened, err);
   if (status == GPNN_OK) status = transform_targets(opened, err);
   return status == GPNN_OK ? find_channels(cli, opened, err) : status;

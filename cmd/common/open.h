@@ -39,11 +39,17 @@ bool open_default_params(const struct cli *cli, const char **params_path);
 GPNN_MUST_CHECK enum gpnn_status open_check_order(const char *path, const char *other,
                                                   struct gpnn_error *err);
 
+/* For tools that need rows.  GPNN_EMISMATCH: the index is a grid; 'advice' says what to do instead.
+ */
+GPNN_MUST_CHECK enum gpnn_status open_refuse_grid(const struct gpnn_index *index,
+                                                  const char *advice, struct gpnn_error *err);
+
 /*
  * Opens the index at 'path' (checking every byte if 'verify'), reads all parameters of
  * 'parameters_path' ("-": standard input) and checks that they go together; warns if the parameters
- * name another index.  'opened' must be zeroed but for the targets; the caller releases it, also
- * after a failure.  GPNN_EINVAL: there are no parameters of a target that is wanted.
+ * name another index.  GPNN_EMISMATCH: one is of rows, the other of a grid.  'opened' must be
+ * zeroed but for the targets; the caller releases it, also after a failure.  GPNN_EINVAL: there are
+ * no parameters of a target that is wanted.
  */
 GPNN_MUST_CHECK enum gpnn_status open_files(const struct cli *cli, const char *path,
                                             const char *parameters_path, bool verify,

@@ -390,6 +390,7 @@ static enum gpnn_status change_metric(const struct cli *cli, struct index_argume
 {
   struct opened old = {0};
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->metric, true, &old, err);
+  if (status == GPNN_OK) status = open_refuse_grid(old.index, "it has no search to change", err);
   struct metric metric = {0};
   if (status == GPNN_OK) status = list_parameters(&old, &metric, err);
   if (status == GPNN_OK) status = find_metric(old.dataset, a->metric, &metric, err);

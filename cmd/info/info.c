@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "cmd/common/facts.h"
+#include "cmd/info/grid.h"
 #include "dataset/index.h"
 #include "kernel/parameters.h"
 #include "stats/moments.h"
@@ -27,13 +28,15 @@ static void put_rows(struct facts *facts, const struct gpnn_dataset *c)
 {
   char fingerprint[17];
   snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, c->fingerprint);
-  facts_text(facts, "file", "gpnn index");
+  facts_text(facts, "file", c->grid == NULL ? "gpnn index" : "gpnn grid index");
   facts_text(facts, "fingerprint", fingerprint);
-  facts_count(facts, "rows", c->n);
-  facts_count(facts, "calibration-rows", c->n_calibration);
+  if (c->grid == NULL) {
+    facts_count(facts, "rows", c->n);
+    facts_count(facts, "calibration-rows", c->n_calibration);
+  }
   facts_count(facts, "skipped-rows", c->n_skipped);
   facts_count(facts, "inputs", c->d);
-  facts_count(facts, "seed", c->seed);
+  if (c->grid == NULL) facts_count(facts, "seed", c->seed);
 }
 
 /* A line per direction: its share of each input. */
@@ -331,8 +334,9 @@ static enum gpnn_status describe_index(struct facts *facts, const struct gpnn_in
   if (shown == NULL) return gpnn_fail_memory(err, "for the options");
   gpnn_mask_all(shown, "\t\n");
   put_rows(facts, c);
+  if (c->grid != NULL) info_put_grid(facts, c);
   put_columns(facts, c);
-  put_search(facts, c);
+  if (c->grid == NULL) put_search(facts, c);
   put_provenance(facts, shown);
   put_sections(facts, index);
   if (verify) facts_text(facts, "verified", "yes");

@@ -319,6 +319,8 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   if (!r->a->loo) status = open_check_order(cli_operand(cli, 0), cli_operand(cli, 1), err);
   if (status == GPNN_OK)
     status = open_files(cli, cli_operand(cli, 0), r->a->params, false, &r->opened, err);
+  if (status == GPNN_OK && r->a->loo)
+    status = open_refuse_grid(r->opened.index, "--loo is for an index of rows", err);
   if (status == GPNN_OK) status = source_open(&r->source, cli, r->a, &r->opened, err);
   if (status == GPNN_OK) status = open_predictors(r, err);
   if (status != GPNN_OK) return status;

@@ -302,6 +302,8 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
   struct gpnn_output *output = NULL;
   bool table = r.a->form != TABLE_NONE;
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), r.a->params, false, &opened, err);
+  if (status == GPNN_OK)
+    status = open_refuse_grid(opened.index, "the advice is about an index of rows", err);
   for (size_t t = 0; t < opened.n && status == GPNN_OK; t++)
     if (gpnn_likelihood_is_of_counts(opened.parameters[t].likelihood))
       status = gpnn_fail(err, GPNN_EMISMATCH,
