@@ -27,7 +27,7 @@ static const struct cli_option options[] = {
     CLI_TEXT('o', "output", output, "FILE", "the index to write, whole or not at all"),
     CLI_TEXT('y', "target", target, "COL", "what was observed (the last column)"),
     CLI_TEXT(0, "site", site, "LIST", "columns that say where, as in lat,lon"),
-    CLI_TEXT(0, "time", time, "COL", "column that says when"),
+    CLI_TEXT(0, "time", time, "LIST", "column that says when"),
     CLI_LIST(0, "factor", factors, "NAME=LIST", "columns of any factor, two to six of them"),
     CLI_FLAG(0, "wide", is_wide, "a row for each site, a column for each time"),
     CLI_TEXT(0, "times", times, "LIST", "of a wide table: columns that are times (all others)"),
@@ -143,25 +143,34 @@ static void show_rows_read(size_t n_rows, double share)
   progress_share("rows read", n_rows, share);
 }
 
-/* "137 sites x 1461 times, 200157 cells, 0.0 % missing". */
-static void describe(const struct cli *cli, const char *name, const struct gpnn_grid_reading *r)
+static void warn(const struct cli *cli, const char *name, const struct gpnn_grid_reading *r)
 {
-  char sizes[GPNN_GRID_MOST_FACTORS * (GPNN_MASK_BYTES + 24)] = "";
-  size_t used = 0, size = gpnn_grid_size(&r->grid);
-  for (size_t a = 0; a < r->n_axes; a++)
-    used += (size_t)snprintf(sizes + used, sizeof sizes - used, "%s%s %zu", a == 0 ? "" : " x ",
-                             r->axis[a].name, r->axis[a].n);
-  cli_say(cli, "%s: %s: %zu of %zu cells observed, %.1f %% missing", name, sizes, r->grid.n_cells,
-          size, 100 * (1 - (double)r->grid.n_cells / (double)size));
-  if (r->grid.n_observations > r->grid.n_cells)
-    cli_warn(cli,
-             "%s: %zu observations are of cells that others are of too: each such cell has "
-             "their mean, and their number",
-             name, r->grid.n_observations - r->grid.n_cells);
+  static const double most = 0.5;
+  const struct gpnn_grid *grid = &r->grid;
+  if (grid->n_observations > 2 && r->outlier_fraction > most)
+    cli_warn(cli, "%s: one observation, %.6g, has %.0f %% of the target's variance: a slip?", name,
+             r->outlier, 100 * r->outlier_fraction);
+  if (grid->n_observations > grid->n_cells)
+    cli_warn(cli, "%s: %zu observations are of %zu cells: those of the same cell are averaged",
+             name, grid->n_observations, grid->n_cells);
   for (size_t a = 0; a < r->n_axes; a++)
     if (r->axis[a].n_empty > 0)
       cli_warn(cli, "%s: %zu of %zu levels of %s have no observation at all", name,
                r->axis[a].n_empty, r->axis[a].n, r->axis[a].name);
+}
+
+/* "53 levels of site x 365 of time: 17630 of 19345 cells observed, 8.9 % missing". */
+static void describe(const struct cli *cli, const char *name, const struct gpnn_grid_reading *r)
+{
+  char sizes[GPNN_GRID_MOST_FACTORS * (GPNN_MASK_BYTES + 48)] = "";
+  size_t used = 0, size = gpnn_grid_size(&r->grid);
+  for (size_t a = 0; a < r->n_axes; a++)
+    used += (size_t)snprintf(sizes + used, sizeof sizes - used, "%s%zu%s of %s%s",
+                             a == 0 ? "" : " x ", r->axis[a].n, a == 0 ? " levels" : "",
+                             r->axis[a].name, r->axis[a].has_names ? " (names)" : "");
+  cli_say(cli, "%s: %s: %zu of %zu cells observed, %.1f %% missing", name, sizes, r->grid.n_cells,
+          size, 100 * (1 - (double)r->grid.n_cells / (double)size));
+  warn(cli, name, r);
 }
 
 static void report(const struct cli *cli, const struct gpnn_grid_reading *r)

@@ -81,32 +81,68 @@ static enum gpnn_status stand_in(const struct gpnn_table *table, const char *sit
   return GPNN_OK;
 }
 
-/* Marks the axes whose only column the user says holds names. */
-static enum gpnn_status mark_names(struct gpnn_grid_reading *reading,
-                                   const struct gpnn_table *table, const char *list,
-                                   struct gpnn_error *err)
+/* The axis that column 'column' of the table belongs to, or NULL. */
+static struct gpnn_grid_axis *find_axis(struct gpnn_grid_reading *reading, size_t column)
+{
+  size_t n_in_table = reading->is_wide ? 1 : reading->n_axes;
+  for (size_t a = 0; a < n_in_table; a++)
+    for (size_t j = 0; j < reading->axis[a].n_columns; j++)
+      if (reading->map.inputs[reading->axis[a].first + j] == column) return &reading->axis[a];
+  return NULL;
+}
+
+/* Marks the axis whose only column the user says holds names. */
+static enum gpnn_status mark_column(struct gpnn_grid_reading *reading,
+                                    const struct gpnn_table *table, size_t column,
+                                    struct gpnn_error *err)
+{
+  char shown[GPNN_COLUMN_BYTES];
+  struct gpnn_grid_axis *axis = find_axis(reading, column);
+  const char *why = NULL;
+  if (axis == NULL)
+    why = "it belongs to no factor";
+  else if (axis->n_columns > 1)
+    why = "its factor has other columns too";
+  else if (reading->dataset.schema.inputs[axis->first].date != NULL)
+    why = "it is a date";
+  else
+    axis->has_names = axis->is_decided = true;
+  if (why == NULL) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EINVAL, "%s: %s cannot be names: %s", gpnn_table_name(table),
+                   gpnn_columns_describe(table, column, shown), why);
+}
+
+/* The same for an item of a LIST, which may be the name that the times of a wide table will have.
+ */
+static enum gpnn_status mark_item(struct gpnn_grid_reading *reading, const struct gpnn_table *table,
+                                  const char *time, const char *item, struct gpnn_error *err)
 {
   size_t *columns = NULL, n = 0;
-  const struct gpnn_schema *schema = &reading->dataset.schema;
-  enum gpnn_status status = gpnn_columns_find_list(table, list, &columns, &n, err);
-  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
-    struct gpnn_grid_axis *axis = NULL;
-    char shown[GPNN_COLUMN_BYTES];
-    for (size_t a = 0; a < reading->n_axes; a++)
-      for (size_t j = 0; j < reading->axis[a].n_columns; j++)
-        if (reading->axis[a].first + j < schema->n_inputs &&
-            schema->inputs[reading->axis[a].first + j].position == columns[i])
-          axis = &reading->axis[a];
-    if (axis == NULL || axis->n_columns > 1 || schema->inputs[axis->first].date != NULL)
-      status = gpnn_fail(err, GPNN_EINVAL, "%s: %s cannot be names: %s", gpnn_table_name(table),
-                         gpnn_columns_describe(table, columns[i], shown),
-                         axis == NULL          ? "it belongs to no factor"
-                         : axis->n_columns > 1 ? "its factor has other columns too"
-                                               : "it is a date");
-    else
-      axis->has_names = axis->is_decided = true;
+  if (reading->is_wide && strcmp(item, time) == 0) {
+    reading->axis[1].has_names = true;
+    return GPNN_OK;
   }
+  enum gpnn_status status = gpnn_columns_find_list(table, item, &columns, &n, err);
+  for (size_t i = 0; i < n && status == GPNN_OK; i++)
+    status = mark_column(reading, table, columns[i], err);
   free(columns);
+  return status;
+}
+
+static enum gpnn_status mark_names(struct gpnn_grid_reading *reading,
+                                   const struct gpnn_table *table,
+                                   const struct gpnn_grid_roles *roles, struct gpnn_error *err)
+{
+  if (roles->names == NULL) return GPNN_OK;
+  char *items = gpnn_copy_text(roles->names, strlen(roles->names));
+  if (items == NULL) return gpnn_fail_memory(err, "for the columns");
+  enum gpnn_status status = GPNN_OK;
+  for (char *item = items, *next; item != NULL && status == GPNN_OK; item = next) {
+    next = strchr(item, ',');
+    if (next != NULL) *next++ = '\0';
+    status = mark_item(reading, table, roles->factor[1].columns, item, err);
+  }
+  free(items);
   return status;
 }
 
@@ -141,11 +177,10 @@ enum gpnn_status gpnn_grid_reading_begin(struct gpnn_grid_reading *reading,
   reading->is_wide = roles->is_wide;
   enum gpnn_status status = check_names(roles, err);
   if (status == GPNN_OK) status = choose_columns(reading, table, roles, err);
-  if (status == GPNN_OK && roles->is_wide)
-    status = gpnn_grid_reading_find_times(reading, table, roles, err);
-  else if (status == GPNN_OK && roles->names != NULL)
-    status = mark_names(reading, table, roles->names, err);
-  return status;
+  if (status == GPNN_OK) status = mark_names(reading, table, roles, err);
+  return status == GPNN_OK && roles->is_wide
+             ? gpnn_grid_reading_find_times(reading, table, roles, err)
+             : status;
 }
 
 /* ---- levels ------------------------------------------------------------------------------- */

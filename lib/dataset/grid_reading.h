@@ -95,6 +95,8 @@ struct gpnn_grid_reading {
   uint32_t *counts; /* owned */
   struct gpnn_grid_factor factor[GPNN_GRID_MOST_FACTORS];
   struct gpnn_grid grid;       /* once finished */
+  double outlier;              /* the target, in table units, that contributes most to */
+  double outlier_fraction;     /* its variance, and the fraction that it contributes */
   struct gpnn_skipped skipped; /* rows left out */
   struct gpnn_dataset dataset; /* the schema from the beginning, the rest once finished */
 };

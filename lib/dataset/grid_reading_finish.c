@@ -250,6 +250,20 @@ static enum gpnn_status learn(size_t n, size_t width, const double *values,
   return gpnn_moments_learn(&source, width, moments, err);
 }
 
+/* Finds the observation farthest from the mean of all. */
+static void find_outlier(struct gpnn_grid_reading *reading)
+{
+  double most = -1;
+  const struct gpnn_scaling *scaling = &reading->dataset.scaling;
+  for (size_t i = 0; i < reading->n; i++) {
+    double z = (reading->y[i] - scaling->y_mean) / scaling->y_sd;
+    if (z * z <= most) continue;
+    most = z * z;
+    reading->outlier = reading->y[i];
+  }
+  reading->outlier_fraction = most / (double)reading->n;
+}
+
 /* Mean and sd of the target, over all observations. */
 static enum gpnn_status standardise_target(struct gpnn_grid_reading *reading, const char *name,
                                            struct gpnn_error *err)
@@ -270,6 +284,7 @@ static enum gpnn_status standardise_target(struct gpnn_grid_reading *reading, co
                      "%s: the target '%s': differences between its values overflow", name, shown);
   reading->dataset.scaling.y_mean = moments.mean;
   reading->dataset.scaling.y_sd = moments.sd;
+  find_outlier(reading);
   return GPNN_OK;
 }
 

@@ -196,14 +196,14 @@ static enum gpnn_status take_names(struct gpnn_grid_reading *reading,
 
 /* Finds out what the times are, and makes them the levels of the second factor. */
 static enum gpnn_status set_times(struct gpnn_grid_reading *reading, const struct gpnn_table *table,
-                                  bool asked_for_names, struct gpnn_error *err)
+                                  struct gpnn_error *err)
 {
   struct gpnn_grid_axis *axis = &reading->axis[1];
   bool are_dates = false, are_numbers = false;
   enum gpnn_status status = gpnn_grid_reading_grow(axis, reading->n_times, err);
   if (status != GPNN_OK) return status;
   axis->n = reading->n_times;
-  if (!asked_for_names && read_times(reading, table, axis->x, &are_dates))
+  if (!axis->has_names && read_times(reading, table, axis->x, &are_dates))
     status = are_distinct(axis->n, axis->x, &are_numbers, err);
   axis->is_decided = true;
   axis->has_names = !are_numbers;
@@ -224,10 +224,7 @@ enum gpnn_status gpnn_grid_reading_find_times(struct gpnn_grid_reading *reading,
                                               const struct gpnn_grid_roles *roles,
                                               struct gpnn_error *err)
 {
-  const char *names = roles->names;
   enum gpnn_status status = list_times(reading, table, roles, err);
   if (status == GPNN_OK) status = lengthen_schema(&reading->dataset.schema, roles, err);
-  if (status != GPNN_OK) return status;
-  return set_times(reading, table, names != NULL && strcmp(names, roles->factor[1].columns) == 0,
-                   err);
+  return status == GPNN_OK ? set_times(reading, table, err) : status;
 }
