@@ -311,6 +311,14 @@ words_of() {
   examples_of man/gpnn-info.1
 }
 
+@test "the examples of gpnn-grid(1)" {
+  examples_of man/gpnn-grid.1
+}
+
+@test "the examples of gpnn-grid-index(1)" {
+  examples_of man/gpnn-grid-index.1
+}
+
 @test "the examples of gpnn-simulate(1)" {
   examples_of man/gpnn-simulate.1
 }
