@@ -14,8 +14,8 @@
  * factor with one column whose first value is not a number has names as levels, as has one that is
  * asked for; of other factors a value that is not a number is bad.
  *
- * Memory: 16 bytes an observation while the table is read, 40 while they are sorted (two factors), and
- * the levels.  Threads: an object belongs to one thread at a time.
+ * Memory: 16 bytes an observation while the table is read, 40 while they are sorted (two factors),
+ * and the levels.  Threads: an object belongs to one thread at a time.
  */
 #ifndef GPNN_DATASET_GRID_READING_H
 #define GPNN_DATASET_GRID_READING_H
