@@ -90,6 +90,11 @@ stored_version() {
   assert_equal "$(stored_version places.gpi)" 1.4
 }
 
+@test "an index of a grid of an earlier program opens as it did" {
+  gpnn-info --verify "$old/grid-1.0.gpi" | grep -vE '^(bytes|flops|break)' >info
+  diff "$old/grid-1.0.info" info
+}
+
 @test "a binary file of another kind is refused by name" {
   # The header of a model: magic, version, byte order, kind, zeros, and its checksum.
   { printf '\x89GPI\r\n\x1a\0\1\0\0\0\0\0\0\0\4\3\2\1\2\0\0\0'; head -c 36 /dev/zero; printf '\x9b\x68\xbc\x6b'; } >house.gpm
