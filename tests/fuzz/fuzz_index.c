@@ -1,7 +1,8 @@
 /*
  * Indexes whose checksums are right and whose contents are hostile: what opens can be described,
  * searched and predicted from, and whatever is refused is refused in one sentence.
- * The first byte: bit 0, all is to be verified; bit 1, the fingerprint is left wrong.  Then
+ * The first byte: bit 0, all is to be verified; bit 1, the fingerprint is left wrong; bit 2, the
+ * file is of kind grid.  Then
  * sections: a tag of 4 bytes, a byte whose bit 0 is "critical", a length of 2 bytes, the bytes. The
  * file around them is composed here; pack.c brings an index into this form.
  */
@@ -13,6 +14,7 @@
 #include "../unit/models.h"
 #include "base/bytes.h"
 #include "container/container.h"
+#include "dataset/grid_reading.h"
 #include "dataset/index.h"
 #include "dataset/index_fingerprint_private.h"
 #include "dataset/reader.h"
@@ -49,9 +51,10 @@ static size_t cut(const uint8_t *bytes, size_t length, struct piece pieces[GPNN_
 static uint64_t fingerprint(const struct piece *pieces, size_t n)
 {
   static const char *const hashed[] = {
-      "INFO", "COLS", "ROLE", "OCOL", "GCOL", "CLAS", "ECOL", "COLX", "STDZ", "LIMS",
-      "MOMS", "EXCH", "HAVE", "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM", "REGR",
-      "CALR", "NOIS", "CALN", "OFFS", "CALO", "EXPO", "CALE", "GRPS", "PART"};
+      "INFO", "COLS", "ROLE", "OCOL", "GCOL", "CLAS", "ECOL", "COLX", "NAME",
+      "STDZ", "LIMS", "TAIL", "MOMS", "EXCH", "HAVE", "FACT", "GRID", "CELL",
+      "LEVL", "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM", "REGR", "CALR",
+      "NOIS", "CALN", "OFFS", "CALO", "EXPO", "CALE", "GRPS", "PART", "CNTS"};
   struct gpnn_fingerprint print = {0};
   for (size_t i = 0; i < sizeof hashed / sizeof *hashed; i++)
     for (size_t j = 0; j < n; j++) {
@@ -68,7 +71,8 @@ static uint32_t checksum(const void *bytes, size_t length)
 }
 
 /* Composes the file in 'file'; returns its length. */
-static size_t compose(struct piece *pieces, size_t n, uint64_t print, unsigned char file[ROOM])
+static size_t compose(struct piece *pieces, size_t n, enum gpnn_container_kind kind, uint64_t print,
+                      unsigned char file[ROOM])
 {
   size_t at = FRONT;
   memset(file, 0, FRONT);
@@ -87,6 +91,7 @@ static size_t compose(struct piece *pieces, size_t n, uint64_t print, unsigned c
   memcpy(file, GPNN_CONTAINER_MAGIC, GPNN_CONTAINER_MAGIC_BYTES);
   gpnn_store_u32(file + 8, 1);
   gpnn_store_u32(file + 16, 0x01020304);
+  gpnn_store_u32(file + 20, kind);
   gpnn_store_u32(file + 24, (uint32_t)n);
   gpnn_store_u32(file + 28, checksum(file + 64, FRONT - 64));
   gpnn_store_u64(file + 32, at);
@@ -272,10 +277,33 @@ static void predict(const struct gpnn_index *index, const double *x)
   free(coefficients);
 }
 
+/* Levels and labels of all cells are there. */
+static void use_grid(const struct gpnn_grid *grid)
+{
+  size_t level[GPNN_GRID_MOST_FACTORS];
+  double sum = 0;
+  for (size_t c = 0; c < grid->n_cells; c++) {
+    gpnn_grid_levels(grid, grid->cell[c], level);
+    for (size_t a = 0; a < grid->n_factors; a++) {
+      const struct gpnn_grid_factor *factor = &grid->factor[a];
+      FUZZ_EXPECT(level[a] < factor->n);
+      for (size_t j = 0; j < factor->d; j++) sum += factor->x[level[a] * factor->d + j];
+      FUZZ_EXPECT(factor->labels == NULL || strlen(factor->labels[level[a]]) <= ROOM);
+    }
+    FUZZ_EXPECT(grid->counts == NULL || grid->counts[c] > 0);
+  }
+  (void)sum;
+}
+
 static void use(const struct gpnn_index *index, bool verified)
 {
   const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   describe(index);
+  if (dataset->grid != NULL) {
+    use_grid(dataset->grid);
+    read_rows(index, true);
+    return;
+  }
   number_held_out(dataset);
   read_rows(index, true);
   read_rows(index, false);
@@ -324,7 +352,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
   bool verify = choice & 1;
   size_t n = cut(bytes, length, pieces);
   uint64_t print = (choice & 2) == 0 ? fingerprint(pieces, n) : 42;
-  size_t file_length = compose(pieces, n, print, file);
+  enum gpnn_container_kind kind = choice & 4 ? GPNN_CONTAINER_GRID : GPNN_CONTAINER_INDEX;
+  size_t file_length = compose(pieces, n, kind, print, file);
   enum gpnn_status status = gpnn_index_open(&index, fuzz_file(0, file, file_length), verify, &err);
   if (status == GPNN_OK)
     use(index, verify);

@@ -2,19 +2,25 @@
  * pack: an index as the harness of indexes takes it (fuzz_index.c): no padding, no checksums.
  * Usage: pack INDEX >INPUT
  */
+#include <string.h>
+
 #include "dataset/index_private.h"
 #include "fuzz.h"
 
 int main(int argc, char **argv)
 {
-  enum { VERIFY = 1, MOST = 0xffff };
+  enum { VERIFY = 1, GRID = 4, MOST = 0xffff };
   struct gpnn_error err = {0};
   struct gpnn_container *container;
-  if (argc != 2 || gpnn_container_open(&container, argv[1], &gpnn_index_format, &err) != GPNN_OK) {
+  const char *look = argc == 2 ? gpnn_index_look(argv[1]) : NULL;
+  bool is_grid = look != NULL && strcmp(look, "a grid index") == 0;
+  const struct gpnn_container_format *format =
+      is_grid ? &gpnn_index_grid_format : &gpnn_index_format;
+  if (argc != 2 || gpnn_container_open(&container, argv[1], format, &err) != GPNN_OK) {
     fprintf(stderr, "pack: %s\n", argc == 2 ? err.text : "one index is wanted");
     return EXIT_FAILURE;
   }
-  putchar(VERIFY);
+  putchar(is_grid ? VERIFY | GRID : VERIFY);
   for (size_t i = 0; i < gpnn_container_count(container); i++) {
     const struct gpnn_container_section *section = gpnn_container_get(container, i);
     FUZZ_EXPECT(section->length <= MOST);
