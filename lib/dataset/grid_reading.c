@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "dataset/grid_reading_private.h"
+#include "dataset/grid_private.h"
 #include "table/columns.h"
 
 enum { BAD_LEVEL = UINT32_MAX };

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # gpnn-grid index: the tables that it takes and refuses, and how other tools answer to its index.
+# shellcheck disable=SC2154 # 'stderr' comes from bats
 
 load helper
 
@@ -34,7 +35,7 @@ make_long() {
 
 @test "tables in any notation, compressed or from a pipe, make the same index" {
   make_long | head -n 2000 >long.tsv
-  options=(-y pm10 --site lon,lat --time day --date day)
+  options=(-y pm10 --site 'lon,lat' --time day --date day)
   index "${options[@]}" long.tsv
   mv g.gpi plain.gpi
   gzip -c long.tsv | index "${options[@]}"

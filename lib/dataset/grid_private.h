@@ -1,9 +1,9 @@
 /*
- * grid_reading_private: what the parts of grid_reading share: columns and rows (grid_reading.c),
- * the times of wide tables (grid_reading_wide.c), what is made of it all (grid_reading_finish.c).
+ * grid_private: what the parts of grid_reading share: columns and rows (grid_reading.c),
+ * the times of wide tables (grid_wide.c), what is made of it all (grid_finish.c).
  */
-#ifndef GPNN_DATASET_GRID_READING_PRIVATE_H
-#define GPNN_DATASET_GRID_READING_PRIVATE_H
+#ifndef GPNN_DATASET_GRID_PRIVATE_H
+#define GPNN_DATASET_GRID_PRIVATE_H
 
 #include "dataset/grid_reading.h"
 

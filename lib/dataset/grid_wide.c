@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "dataset/grid_reading_private.h"
+#include "dataset/grid_private.h"
 #include "table/columns.h"
 #include "table/date.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "dataset/grid_reading_private.h"
+#include "dataset/grid_private.h"
 #include "stats/moments.h"
 #include "stats/row_source.h"
 #include "stats/sum.h"
