@@ -27,7 +27,7 @@
 struct gpnn_grid_system;
 
 enum gpnn_grid_preconditioner {
-  GPNN_GRID_PRECONDITION_AUTO = 0, /* by measurement */
+  GPNN_GRID_PRECONDITION_AUTO = 0, /* by the work that each is expected to take */
   GPNN_GRID_PRECONDITION_EIGEN,    /* the largest eigenpairs of the full grid over a diagonal of
                                       blocks, one for each level of the first factor */
   GPNN_GRID_PRECONDITION_PIVOTED,  /* pivoted Cholesky */
@@ -37,9 +37,11 @@ enum gpnn_grid_preconditioner {
 
 struct gpnn_grid_system_options {
   enum gpnn_grid_preconditioner preconditioner;
-  size_t rank;   /* eigenpairs or pivots; 0: automatic (pivoted: 100) */
+  size_t rank;   /* eigenpairs or pivots; 0: automatic (pivots: 100) */
   size_t memory; /* bytes that preconditioner and vectors may take; 0: a quarter of the machine's */
   int threads;
+  size_t columns; /* right-hand sides that will be solved for, and how exactly, as far as known: */
+  double tolerance; /* how much preparation pays; 0: 64, and 0.01 */
 };
 
 /*

@@ -42,13 +42,11 @@ void gpnn_grid_eigen_free(struct gpnn_grid_eigen *eigen)
 
 /* ---- choosing pairs ----------------------------------------------------------------------- */
 
-size_t gpnn_grid_largest_pairs(const struct gpnn_grid_spectrum *outer,
-                               const struct gpnn_grid_spectrum *inner, size_t rank, size_t *count,
-                               double *next)
+size_t gpnn_grid_take_pairs(const struct gpnn_grid_spectrum *outer,
+                            const struct gpnn_grid_spectrum *inner, size_t n, size_t *count,
+                            double *left, double *next)
 {
-  size_t taken = 0;
-  memset(count, 0, inner->n * sizeof *count);
-  for (;;) {
+  for (size_t taken = 0;; taken++) {
     size_t best = 0;
     *next = 0;
     for (size_t j = 0; j < inner->n; j++) {
@@ -59,9 +57,9 @@ size_t gpnn_grid_largest_pairs(const struct gpnn_grid_spectrum *outer,
       }
       if (count[j] == 0) break; /* later ones have smaller products yet */
     }
-    if (taken == rank || *next <= 0) return taken;
+    if (taken == n || *next <= 0) return taken;
     count[best]++;
-    taken++;
+    *left -= *next;
   }
 }
 
@@ -208,12 +206,12 @@ static enum gpnn_status make(struct gpnn_grid_eigen *e, const struct gpnn_grid_c
                              const struct gpnn_grid_eigen_plan *plan, int threads,
                              struct gpnn_error *err)
 {
-  double next;
+  double left = 0, next;
   e->p = cells->outer;
   e->q = cells->inner;
   e->count = gpnn_alloc(e->q, 1, sizeof *e->count);
   if (e->count == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
-  e->rank = gpnn_grid_largest_pairs(outer, inner, plan->rank, e->count, &next);
+  e->rank = gpnn_grid_take_pairs(outer, inner, plan->rank, e->count, &left, &next);
   enum gpnn_status status = keep_vectors(e, outer, inner, err);
   if (status != GPNN_OK) return status;
   double *weight = left_over(outer, inner, e->count);

@@ -6,9 +6,6 @@
 
 #define MEMORY_FOR "for the preconditioner of a grid"
 
-/* Pivots unless a rank is given, as Lin et al. 2025 have it. */
-enum { PIVOTS = 100 };
-
 void gpnn_grid_precondition_free(struct gpnn_grid_preconditioner_state *state)
 {
   if (state == NULL) return;
@@ -24,11 +21,10 @@ static enum gpnn_status make_eigen(struct gpnn_grid_preconditioner_state *state,
                                    struct gpnn_error *err)
 {
   struct gpnn_grid_spectrum outer = {0}, inner = {0};
-  struct gpnn_grid_eigen_plan plan = {.rank = options->rank};
+  struct gpnn_grid_eigen_plan plan;
   enum gpnn_status status = gpnn_grid_decompose(&outer, cells->n[0], cells->k[0], err);
   if (status == GPNN_OK) status = gpnn_grid_decompose_inner(&inner, cells, err);
-  if (plan.rank == 0) plan.rank = 1000;
-  plan.diagonal = gpnn_grid_blocks_bytes(cells, false) > 0.25 * (double)options->memory;
+  if (status == GPNN_OK) status = gpnn_grid_plan_eigen(cells, &outer, &inner, options, &plan, err);
   if (status == GPNN_OK)
     status =
         gpnn_grid_eigen_new(&state->eigen, cells, &outer, &inner, &plan, options->threads, err);
@@ -43,7 +39,7 @@ static enum gpnn_status make_pivoted(struct gpnn_grid_preconditioner_state *stat
                                      const struct gpnn_grid_system_options *options,
                                      struct gpnn_error *err)
 {
-  size_t rank = options->rank > 0 ? options->rank : PIVOTS;
+  size_t rank = options->rank > 0 ? options->rank : GPNN_GRID_PIVOTS;
   if (rank > cells->n_observed) rank = cells->n_observed;
   enum gpnn_status status =
       gpnn_grid_pivoted_new(&state->pivoted, cells, rank, options->threads, err);
@@ -56,7 +52,7 @@ static enum gpnn_status make(struct gpnn_grid_preconditioner_state *state,
                              const struct gpnn_grid_system_options *options, struct gpnn_error *err)
 {
   state->kind = options->preconditioner;
-  if (state->kind == GPNN_GRID_PRECONDITION_AUTO) state->kind = GPNN_GRID_PRECONDITION_EIGEN;
+  if (state->kind == GPNN_GRID_PRECONDITION_AUTO) state->kind = gpnn_grid_plan_kind(cells, options);
   switch (state->kind) {
   case GPNN_GRID_PRECONDITION_AUTO:
   case GPNN_GRID_PRECONDITION_EIGEN:

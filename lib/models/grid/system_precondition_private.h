@@ -64,16 +64,20 @@ void gpnn_grid_blocks_release(struct gpnn_grid_blocks *blocks);
 struct gpnn_grid_eigen;
 
 struct gpnn_grid_eigen_plan {
-  size_t rank;   /* pairs wanted: fewer, if the other products are 0 */
-  bool diagonal; /* of the blocks only their diagonal */
+  size_t rank;       /* pairs wanted: fewer, if the other products are 0 */
+  bool diagonal;     /* of the blocks only their diagonal */
+  double operations; /* that solving with it is expected to take */
 };
 
-/* Counts which 'rank' products of an eigenvalue of either have the largest values: those of value
- * j of 'inner' with the first count[j] of 'outer'.  Returns their number, fewer than 'rank' if the
- * others are 0, and the largest of the others in '*next'. */
-size_t gpnn_grid_largest_pairs(const struct gpnn_grid_spectrum *outer,
-                               const struct gpnn_grid_spectrum *inner, size_t rank, size_t *count,
-                               double *next);
+/*
+ * Takes the 'n' pairs with the next largest products of an eigenvalue of either: those of value j
+ * of 'inner' with the first count[j] of 'outer' have been taken (zeros at first).  Returns how many
+ * there were, fewer than 'n' if the others are 0; takes their sum from '*left', and writes the
+ * largest of the others to '*next'.
+ */
+size_t gpnn_grid_take_pairs(const struct gpnn_grid_spectrum *outer,
+                            const struct gpnn_grid_spectrum *inner, size_t n, size_t *count,
+                            double *left, double *next);
 
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_grid_eigen_new(struct gpnn_grid_eigen **made, const struct gpnn_grid_cells *cells,
@@ -126,6 +130,27 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_grid_pivoted_apply(const struct gpnn_grid_
                                                          struct gpnn_error *err);
 
 void gpnn_grid_pivoted_free(struct gpnn_grid_pivoted *pivoted);
+
+/* ---- system_plan.c ------------------------------------------------------------------------ */
+
+/* Pivots unless a rank is given, as Lin et al. 2025 have it; so few holes that the inverse of the
+ * full grid needs few iterations. */
+enum { GPNN_GRID_PIVOTS = 100, GPNN_GRID_FEW_HOLES = 50 };
+
+/* Operations of a product with one vector. */
+double gpnn_grid_product_operations(const struct gpnn_grid_cells *cells);
+
+/* The rank of the least work for the right-hand sides and the tolerance of the options, unless they
+ * have a rank, and whether blocks fit the memory. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_grid_plan_eigen(const struct gpnn_grid_cells *cells, const struct gpnn_grid_spectrum *outer,
+                     const struct gpnn_grid_spectrum *inner,
+                     const struct gpnn_grid_system_options *options,
+                     struct gpnn_grid_eigen_plan *plan, struct gpnn_error *err);
+
+/* The kind of the least work that fits the memory. */
+enum gpnn_grid_preconditioner gpnn_grid_plan_kind(const struct gpnn_grid_cells *cells,
+                                                  const struct gpnn_grid_system_options *options);
 
 /* ---- system_precondition.c ---------------------------------------------------------------- */
 
