@@ -67,6 +67,24 @@ static void there_may_be_more_than_two_factors(void **state)
   }
 }
 
+/* Smooth enough that products go by the numerical rank; still to rounding. */
+static void low_ranks_are_as_exact(void **state)
+{
+  (void)state;
+  for (size_t m = 0; m < 2; m++) {
+    struct lattice l = lattice_make(2, (size_t[]){40, 52}, m == 0 ? 0.4 : 0, 0.1, 15);
+    for (size_t i = 0; i < 52 * 52; i++) {
+      double r = log((1. + (double)(i / 52)) / (1. + (double)(i % 52))) / log(53);
+      l.k[1][i] = exp(-r * r / 2);
+    }
+    struct gpnn_grid_system *system = lattice_system(&l, &plain);
+    assert_in_range(system->reduced.rank, 5, 20);
+    gpnn_grid_system_free(system);
+    check_products(&l, 3);
+    lattice_free(&l);
+  }
+}
+
 /* Rows and tiles that do not divide evenly. */
 static void grids_larger_than_a_tile_are_cut(void **state)
 {
@@ -205,6 +223,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products_are_those_of_the_dense_matrix),
       cmocka_unit_test(there_may_be_more_than_two_factors),
+      cmocka_unit_test(low_ranks_are_as_exact),
       cmocka_unit_test(grids_larger_than_a_tile_are_cut),
       cmocka_unit_test(an_axis_may_be_multiplied_by_other_levels),
       cmocka_unit_test(solutions_are_those_of_lapack),

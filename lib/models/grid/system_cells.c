@@ -10,6 +10,7 @@
 void gpnn_grid_cells_release(struct gpnn_grid_cells *cells)
 {
   for (size_t a = 0; a < GPNN_GRID_FACTORS; a++) free(cells->k[a]);
+  free(cells->root);
   free(cells->noise);
   free(cells->observed);
   *cells = (struct gpnn_grid_cells){0};
@@ -168,7 +169,8 @@ enum gpnn_status gpnn_grid_reduce(struct gpnn_grid_system *system, struct gpnn_e
   if (status == GPNN_OK) status = allocate(&system->reduced, n_factors, n, err);
   if (status != GPNN_OK) return status;
   for (size_t a = 0; a < n_factors; a++) copy_matrix(system, a);
-  return copy_cells(system, err);
+  status = copy_cells(system, err);
+  return status == GPNN_OK ? gpnn_grid_find_root(&system->reduced, err) : status;
 }
 
 /* ---- vectors ------------------------------------------------------------------------------ */

@@ -38,6 +38,9 @@ static double mean_noise(const struct gpnn_grid_cells *cells)
 double gpnn_grid_product_operations(const struct gpnn_grid_cells *cells)
 {
   double size = (double)cells->outer * (double)cells->inner, sum = 0;
+  if (cells->rank > 0) /* in, across and out */
+    return 2 * (double)cells->outer * (double)cells->rank *
+           ((double)cells->outer + 2 * (double)cells->inner);
   for (size_t a = 0; a < cells->n_factors; a++) sum += (double)cells->n[a];
   return 2 * size * sum;
 }

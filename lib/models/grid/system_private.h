@@ -17,6 +17,8 @@ struct gpnn_grid_cells {
   size_t n_factors;
   size_t n[GPNN_GRID_FACTORS];
   double *k[GPNN_GRID_FACTORS]; /* owned; the factors' matrices, n[a] by n[a] */
+  size_t rank;                  /* of the second of two factors, if that saves work; 0: no */
+  double *root;                 /* owned; n[1] by rank: k[1] = root root', up to rounding */
   size_t outer, inner;          /* n[0], and the product of the others */
   size_t n_observed;
   double *noise;  /* owned; outer by inner: the variance of observed cells, 0 of others */
@@ -81,6 +83,12 @@ struct gpnn_grid_contraction {
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_contract(const struct gpnn_grid_contraction *contraction,
                                                     const double *x, double *y, int threads,
                                                     struct gpnn_error *err);
+
+/* ---- system_root.c ------------------------------------------------------------------------ */
+
+/* Finds the root of a second factor whose numerical rank is so low that products save work. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_find_root(struct gpnn_grid_cells *cells,
+                                                     struct gpnn_error *err);
 
 /* ---- system_product.c --------------------------------------------------------------------- */
 
