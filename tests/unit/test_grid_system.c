@@ -136,6 +136,106 @@ static void solutions_are_those_of_lapack(void **state)
   }
 }
 
+/* Four sites and three times, nine cells observed, and what the weights are; from an independent
+ * program. */
+enum { P = 4, Q = 3, OBSERVED = 9 };
+static const int64_t golden_cells[OBSERVED] = {0, 1, 3, 4, 5, 6, 8, 9, 10};
+static const double golden_alpha[OBSERVED] = {0.4440380105,  0.3873085883,  0.1783776770,
+                                              -0.6844177131, -0.6105580413, -0.3732533565,
+                                              1.4318108113,  0.9350639462,  0.3675974344};
+
+struct golden {
+  double sites[P * 2], times[Q], y[OBSERVED];
+  struct gpnn_grid_factor levels[2];
+  struct gpnn_factor factors[2];
+  struct gpnn_grid grid;
+  struct gpnn_parameters parameters;
+};
+
+static void golden_make(struct golden *g)
+{
+  *g = (struct golden){.times = {0, 0.5, 1}};
+  for (size_t i = 0; i < P; i++) {
+    g->sites[2 * i] = sin(1 + (double)i);
+    g->sites[2 * i + 1] = cos(2 * (double)i);
+  }
+  for (size_t i = 0; i < OBSERVED; i++)
+    g->y[i] = cos(0.7 * (double)golden_cells[i]) + 0.1 * (double)golden_cells[i];
+  g->levels[0] = (struct gpnn_grid_factor){.name = "site", .n = P, .d = 2, .x = g->sites};
+  g->levels[1] = (struct gpnn_grid_factor){.name = "time", .n = Q, .d = 1, .x = g->times};
+  assert_ok(gpnn_factor_parse(&g->factors[0], "matern52", 2, 0, true, &err));
+  assert_ok(gpnn_factor_parse(&g->factors[1], "rbf", 1, 0, true, &err));
+  g->factors[0].term[0].lengthscale[0] = 0.7;
+  g->factors[0].term[0].lengthscale[1] = 1.1;
+  g->factors[1].term[0].lengthscale[0] = 0.6;
+  g->grid = (struct gpnn_grid){.n_factors = 2,
+                               .factor = g->levels,
+                               .n_cells = OBSERVED,
+                               .cell = golden_cells,
+                               .y = g->y,
+                               .n_observations = OBSERVED};
+  g->parameters.covariance.kernelscale = 1.5;
+  g->parameters.covariance.noise = 0.05;
+  g->parameters.grid.n_factors = 2;
+  g->parameters.grid.factor = g->factors;
+}
+
+static void golden_release(struct golden *g)
+{
+  gpnn_factor_release(&g->factors[0]);
+  gpnn_factor_release(&g->factors[1]);
+}
+
+static struct gpnn_grid_system *golden_system(const struct golden *g)
+{
+  struct gpnn_grid_system *system = NULL;
+  assert_ok(gpnn_grid_system_new(&system, &g->grid, &g->parameters, &plain, &err));
+  return system;
+}
+
+static void the_golden_case_has_its_weights(void **state)
+{
+  (void)state;
+  struct golden g;
+  struct gpnn_cg_report report;
+  double b[P * Q] = {0}, x[P * Q] = {0};
+  golden_make(&g);
+  struct gpnn_grid_system *system = golden_system(&g);
+  for (size_t i = 0; i < OBSERVED; i++) b[golden_cells[i]] = g.y[i];
+  assert_ok(gpnn_grid_system_solve(system, 1, b, x, &lattice_exactly, &report, &err));
+  for (size_t i = 0; i < OBSERVED; i++) assert_near(x[golden_cells[i]], golden_alpha[i], 6e-11);
+  assert_near(gpnn_grid_system_factor(system, 0)[0], 1.5, 1e-15);
+  assert_near(gpnn_grid_system_factor(system, 1)[0], 1, 1e-15);
+  gpnn_grid_system_free(system);
+  golden_release(&g);
+}
+
+/* A mean of several observations has less noise; and noise may be that of the time. */
+static void noise_is_that_of_the_cell(void **state)
+{
+  (void)state;
+  struct golden g;
+  const uint32_t counts[OBSERVED] = {1, 1, 4, 1, 1, 2, 1, 1, 1};
+  double by_time[Q] = {0.1, 0.2, 0.3};
+  golden_make(&g);
+  g.grid.counts = counts;
+  struct gpnn_grid_system *system = golden_system(&g);
+  const double *noise = gpnn_grid_system_noise(system);
+  assert_true(noise[0] == 0.05 && noise[2] == 0 && noise[3] == 0.05 / 4 && noise[6] == 0.05 / 2);
+  gpnn_grid_system_free(system);
+  g.parameters.grid.noise_factor = 2;
+  g.parameters.grid.n_noise = Q;
+  g.parameters.grid.noise = by_time;
+  system = golden_system(&g);
+  noise = gpnn_grid_system_noise(system);
+  assert_true(noise[0] == 0.1 && noise[2] == 0 && noise[3] == 0.1 / 4 && noise[5] == 0.3);
+  gpnn_grid_system_free(system);
+  g.factors[0].term[0].lengthscale[1] = NAN;
+  assert_fails(gpnn_grid_system_new(&system, &g.grid, &g.parameters, &plain, &err), GPNN_ENUMERIC,
+               "not finite");
+  golden_release(&g);
+}
+
 static void batches_change_nothing_but_rounding(void **state)
 {
   (void)state;
@@ -227,6 +327,8 @@ int main(void)
       cmocka_unit_test(grids_larger_than_a_tile_are_cut),
       cmocka_unit_test(an_axis_may_be_multiplied_by_other_levels),
       cmocka_unit_test(solutions_are_those_of_lapack),
+      cmocka_unit_test(the_golden_case_has_its_weights),
+      cmocka_unit_test(noise_is_that_of_the_cell),
       cmocka_unit_test(batches_change_nothing_but_rounding),
       cmocka_unit_test(nothing_is_solved_for_no_columns),
       cmocka_unit_test(matrices_must_be_finite),
