@@ -115,16 +115,23 @@ enum gpnn_status gpnn_grid_system_multiply(const struct gpnn_grid_system *system
                                            const double *x, double *y, struct gpnn_error *err)
 {
   const struct gpnn_grid_cells *reduced = &system->reduced;
+  bool whole = reduced->outer * reduced->inner == system->all.outer * system->all.inner;
+  int threads = system->options.threads;
   size_t size;
   if (columns == 0) return GPNN_OK;
   if (!gpnn_multiply(reduced->outer * reduced->inner, columns, &size))
     return gpnn_fail_memory(err, MEMORY_FOR);
-  double *blocks = gpnn_alloc(size, 3, sizeof *blocks);
-  if (blocks == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
-  gpnn_grid_gather(system, columns, 0, columns, x, blocks);
-  enum gpnn_status status = gpnn_grid_cells_multiply(
-      reduced, columns, blocks, blocks + size, blocks + 2 * size, system->options.threads, err);
-  if (status == GPNN_OK) gpnn_grid_scatter(system, columns, 0, columns, blocks + size, y);
-  free(blocks);
+  double *scratch = gpnn_alloc(size, whole ? 1 : 3, sizeof *scratch);
+  if (scratch == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
+  enum gpnn_status status;
+  if (whole) {
+    status = gpnn_grid_cells_multiply(reduced, columns, x, y, scratch, threads, err);
+  } else {
+    double *from = scratch + size, *to = from + size;
+    gpnn_grid_gather(system, columns, 0, columns, x, from);
+    status = gpnn_grid_cells_multiply(reduced, columns, from, to, scratch, threads, err);
+    if (status == GPNN_OK) gpnn_grid_scatter(system, columns, 0, columns, to, y);
+  }
+  free(scratch);
   return status;
 }

@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/compare.h"
 #include "base/memory.h"
 #include "models/grid/system_private.h"
 
@@ -56,49 +55,11 @@ enum gpnn_status gpnn_grid_cells_fill(struct gpnn_grid_cells *cells, size_t n_fa
 
 /* ---- the reduced grid --------------------------------------------------------------------- */
 
-/* A level and what it is ordered by. */
-struct place {
-  size_t key, level;
-};
-
-static int by_key(const void *a, const void *b)
+/* The level of factor 'a' that cell 'cell' has. */
+static size_t level_of(const struct gpnn_grid_cells *all, size_t a, size_t cell)
 {
-  const struct place *x = a, *y = b;
-  int order = gpnn_compare_sizes(&y->key, &x->key);
-  return order != 0 ? order : gpnn_compare_sizes(&x->level, &y->level);
-}
-
-/* The level of factor 'a' that the combination 'j' of all factors but the first has. */
-static size_t level_of(const struct gpnn_grid_cells *all, size_t a, size_t j)
-{
-  for (size_t b = all->n_factors - 1; b > a; b--) j /= all->n[b];
-  return j % all->n[a];
-}
-
-/* Levels of the first factor by their last observation, the latest first, so that those with an
- * observation at or after a time come first.  '*n' is how many have any. */
-static void order_outer(const struct gpnn_grid_cells *all, struct place *place, size_t *n)
-{
-  *n = 0;
-  for (size_t i = 0; i < all->outer; i++) {
-    size_t last = all->inner;
-    while (last > 0 && !all->observed[i * all->inner + last - 1]) last--;
-    place[i] = (struct place){.key = last, .level = i};
-    *n += last > 0;
-  }
-  qsort(place, all->outer, sizeof *place, by_key);
-}
-
-/* Levels of factor 'a' > 0 that have an observation, in their own order. */
-static void order_inner(const struct gpnn_grid_cells *all, size_t a, struct place *place, size_t *n)
-{
-  for (size_t l = 0; l < all->n[a]; l++) place[l] = (struct place){.level = l};
-  for (size_t i = 0; i < all->outer; i++)
-    for (size_t j = 0; j < all->inner; j++)
-      if (all->observed[i * all->inner + j]) place[level_of(all, a, j)].key = 1;
-  *n = 0;
-  for (size_t l = 0; l < all->n[a]; l++) *n += place[l].key;
-  qsort(place, all->n[a], sizeof *place, by_key);
+  for (size_t b = all->n_factors - 1; b > a; b--) cell /= all->n[b];
+  return cell % all->n[a];
 }
 
 /* Chooses the levels of factor 'a' that stay: system->level[a], n[a] of them. */
@@ -106,18 +67,18 @@ static enum gpnn_status choose(struct gpnn_grid_system *system, size_t a, size_t
                                struct gpnn_error *err)
 {
   const struct gpnn_grid_cells *all = &system->all;
-  struct place *place = gpnn_alloc(all->n[a], 1, sizeof *place);
+  bool *stays = gpnn_alloc(all->n[a], 1, sizeof *stays);
   system->level[a] = gpnn_alloc(all->n[a], 1, sizeof *system->level[a]);
-  if (place == NULL || system->level[a] == NULL) {
-    free(place);
+  if (stays == NULL || system->level[a] == NULL) {
+    free(stays);
     return gpnn_fail_memory(err, MEMORY_FOR);
   }
-  if (a == 0)
-    order_outer(all, place, n);
-  else
-    order_inner(all, a, place, n);
-  for (size_t l = 0; l < *n; l++) system->level[a][l] = place[l].level;
-  free(place);
+  for (size_t i = 0; i < all->outer * all->inner; i++)
+    if (all->observed[i]) stays[level_of(all, a, i)] = true;
+  *n = 0;
+  for (size_t l = 0; l < all->n[a]; l++)
+    if (stays[l]) system->level[a][(*n)++] = l;
+  free(stays);
   return GPNN_OK;
 }
 

@@ -1,8 +1,7 @@
 /*
  * system_private: shared by the files of the system of a grid (models/grid/system.h).
  *
- * Solves work on the reduced grid: the levels of each factor that have any observation, those of
- * the first factor in the order of their last observed combination of the others.
+ * Solves work on the reduced grid: the levels of each factor that have any observation.
  */
 #ifndef GPNN_MODELS_GRID_SYSTEM_PRIVATE_H
 #define GPNN_MODELS_GRID_SYSTEM_PRIVATE_H
