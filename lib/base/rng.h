@@ -54,6 +54,9 @@ enum gpnn_rng_purpose {
   GPNN_RNG_LABELS = 51,       /* labels from the probabilities that were predicted */
   GPNN_RNG_ROW_WEIGHTS = 54,  /* rows that weights of rows are judged on */
   GPNN_RNG_PROBES = 60,       /* vectors that traces are estimated by */
+  GPNN_RNG_GRID_DRAW = 62,    /* draws of a process at the levels of a grid */
+  GPNN_RNG_GRID_NEW = 63,     /* their continuation to new levels */
+  GPNN_RNG_GRID_NOISE = 64,   /* the noise on them */
   GPNN_RNG_TEST = 99,         /* tests only */
 };
 

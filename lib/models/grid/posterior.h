@@ -1,0 +1,156 @@
+/*
+ * posterior: what the observed cells of a grid say about all of its cells, and about cells at
+ * levels that it does not have (gpnn-methods(7), equations 16.18 to 16.29).
+ *
+ * With A = P K P' + noise, alpha = A^-1 y and U = P' alpha, the posterior mean at any cell is the
+ * sum of its covariances with the grid's cells times U.  A posterior draw is a draw f of the
+ * process, corrected by its error at the observed cells: f + K P' A^-1 (y - P f - e),   e ~ N(0,
+ * noise), whose covariance is the exact one; its variance around the mean, over draws, estimates
+ * that of the posterior.  At new levels draws are continued from the grid's (models/grid/root.h),
+ * so that old and new ones belong to the same function.
+ *
+ * Three engines give the same numbers:
+ *   dense     the Cholesky factor of A: 8 n^2 bytes and n^3 / 3 operations; variances are exact
+ *   complete  a grid without holes, all of whose cells were observed equally often: eigenvectors of
+ *             the factors; variances are exact
+ *   latent    conjugate gradients (models/grid/system.h), to a tolerance
+ *
+ * Source: Lin, Ament, Balandat, Eriksson, Hernandez-Lobato and Bakshy (2025), sections 3 and 4.
+ *
+ * Calling sequence: gpnn_grid_posterior_new(), any of the others, gpnn_grid_posterior_free().
+ * Units are the standardised ones of the grid; means of levels are put back.
+ * Threads: a posterior never changes and may be shared; results do not depend on the threads, nor
+ * does that of one place on the other places.
+ */
+#ifndef GPNN_MODELS_GRID_POSTERIOR_H
+#define GPNN_MODELS_GRID_POSTERIOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "dataset/grid.h"
+#include "kernel/parameters.h"
+#include "models/grid/system.h"
+
+struct gpnn_grid_posterior;
+
+enum gpnn_grid_engine {
+  GPNN_GRID_ENGINE_AUTO = 0, /* complete where that is possible; dense up to GPNN_GRID_DENSE_CELLS
+                                observed cells of at most 20 times as many; otherwise latent */
+  GPNN_GRID_ENGINE_LATENT,
+  GPNN_GRID_ENGINE_DENSE,
+  GPNN_GRID_ENGINE_COMPLETE,
+};
+
+enum gpnn_grid_variance {
+  GPNN_GRID_VARIANCE_AUTO = 0, /* exact but for the engine latent: from draws */
+  GPNN_GRID_VARIANCE_SAMPLES,  /* the mean square of draws around the mean */
+  GPNN_GRID_VARIANCE_EXACT,    /* by the engine latent with a solve for each place: never below the
+                                  exact one, and above it by the square of what the tolerance
+                                  leaves */
+  GPNN_GRID_VARIANCE_NONE,
+};
+
+/* Observed cells that the dense engine is chosen for. */
+enum { GPNN_GRID_DENSE_CELLS = 5000 };
+
+struct gpnn_grid_posterior_options {
+  enum gpnn_grid_engine engine;
+  struct gpnn_grid_system_options system; /* the threads are those of everything */
+  double tolerance;                       /* > 0: relative residual of solves */
+  size_t most_iterations;
+  bool accept; /* solves that do not converge: report them, instead of GPNN_ENUMERIC */
+  enum gpnn_grid_variance variance;
+  size_t draws; /* how many are made, if the variance comes from them or 'keep_draws' is set */
+  bool mean_of_draws;  /* the mean is that of the draws, and the variance is divided by one less, as
+                          Lin et al. (2025) do */
+  bool keep_draws;     /* for variances from draws at new levels, and for
+                          gpnn_grid_posterior_draws() */
+  uint64_t seed;       /* of the draws */
+  const double *alpha; /* n_cells: a guess at alpha to start from; NULL: none */
+  /* Called after every iteration of the engine latent, if not NULL: columns solved before those in
+   * work, and all of them; from the caller's thread. */
+  void (*progress)(void *context, size_t solved, size_t columns, size_t iteration, double residual);
+  void *progress_context;
+};
+
+/* What became of the options. */
+struct gpnn_grid_posterior_report {
+  const char *engine;         /* "latent", "dense", "complete" */
+  const char *preconditioner; /* of the engine latent, otherwise "none" */
+  size_t rank;
+  size_t iterations; /* most of any column */
+  double residual;   /* the worst true residual, relative */
+  bool converged;
+  bool exact_variance;
+  double jitter; /* the largest added to a factor's covariance, for draws, relative to its mean
+                    diagonal; under the engine dense to that of A; usually 0 */
+};
+
+/*
+ * Makes the posterior of 'grid' under 'parameters' (parameters->grid), both borrowed; 'y' has the
+ * values of the observed cells, or is NULL for those of the grid.
+ *
+ * GPNN_EMISMATCH: the factors are not those of the grid.  GPNN_EINVAL: the engine complete, for a
+ * grid with holes, with cells observed more often than others, or with noise of their own.
+ * GPNN_ENUMERIC: a matrix is not positive definite or not finite; a solve did not converge, and the
+ * message has the worst residual.  GPNN_ENOMEM.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_grid_posterior_new(struct gpnn_grid_posterior **posterior, const struct gpnn_grid *grid,
+                        const double *y, const struct gpnn_parameters *parameters,
+                        const struct gpnn_grid_posterior_options *options, struct gpnn_error *err);
+
+/* Where to predict. */
+struct gpnn_grid_places {
+  size_t n;
+  const uint32_t *level; /* n by n_factors: a level of the grid, or its number of levels plus the
+                            number of a new one */
+  size_t n_new[GPNN_GRID_FACTORS];    /* new levels of each factor */
+  const double *x[GPNN_GRID_FACTORS]; /* n_new by d: their coordinates, as the grid has its own */
+};
+
+/*
+ * Predicts the latent function at 'places': writes n means and n variances, either of which may be
+ * NULL.  A variance is at least 1e-12 kernel scales, and NaN under GPNN_GRID_VARIANCE_NONE.
+ * Predicting at the grid's levels costs next to nothing unless variances are exact.
+ *
+ * GPNN_EDATA: a new level has no logarithm, or is of a factor of tasks, or one of names.
+ * GPNN_EINVAL: variances from draws at new levels, without keep_draws.  GPNN_ENUMERIC: a solve for
+ * an exact variance did not converge.  GPNN_ENOMEM.  n = 0 does nothing.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_grid_posterior_predict(const struct gpnn_grid_posterior *posterior,
+                            const struct gpnn_grid_places *places, double *mean, double *variance,
+                            struct gpnn_error *err);
+
+/*
+ * Writes draws first to first + count - 1 of the latent function at 'places' to 'draws', n by
+ * count. All places are drawn together, with one exception: new levels of the first factor are
+ * drawn in chunks of GPNN_GRID_CHUNK, each jointly with the grid's levels but not with the other
+ * chunks'. A draw depends on the seed, its number and the places, but not on 'first' and 'count'.
+ * Requires keep_draws and first + count <= draws.  Outcomes as for gpnn_grid_posterior_predict().
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_grid_posterior_draws(const struct gpnn_grid_posterior *posterior,
+                          const struct gpnn_grid_places *places, size_t first, size_t count,
+                          double *draws, struct gpnn_error *err);
+
+enum { GPNN_GRID_CHUNK = 512 };
+
+/* The noise variance of an observation at one of the places, numbered 'i'. */
+double gpnn_grid_posterior_noise(const struct gpnn_grid_posterior *posterior,
+                                 const struct gpnn_grid_places *places, size_t i);
+
+/* alpha (n_cells). */
+const double *gpnn_grid_posterior_alpha(const struct gpnn_grid_posterior *posterior);
+
+struct gpnn_grid_posterior_report
+gpnn_grid_posterior_report(const struct gpnn_grid_posterior *posterior);
+
+/* NULL is allowed. */
+void gpnn_grid_posterior_free(struct gpnn_grid_posterior *posterior);
+
+#endif

@@ -1,0 +1,116 @@
+#include "models/grid/root.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "linalg/blas.h"
+#include "linalg/blas_threads.h"
+#include "linalg/cholesky.h"
+
+#define MEMORY_FOR "for a root of a factor's covariance"
+
+static const double LEAST_JITTER = 1e-8;
+enum { JITTERS = 3 };
+
+/* Row-major and lower triangular is column-major and upper, which LAPACK factors as U' U; the rest
+ * is cleared.  False: a pivot is not positive, or only by rounding. */
+static bool factor(size_t n, const double *k, double jitter, double *f)
+{
+  double rounding = gpnn_cholesky_rounding(n);
+  memcpy(f, k, n * n * sizeof *f);
+  for (size_t i = 0; i < n; i++) f[i * n + i] += jitter;
+  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, f, (lapack_int)n) != 0)
+    return false;
+  for (size_t i = 0; i < n; i++) {
+    double pivot = f[i * n + i] * f[i * n + i];
+    if (!(pivot > rounding * (k[i * n + i] + jitter))) return false;
+    memset(f + i * n + i + 1, 0, (n - i - 1) * sizeof *f);
+  }
+  return true;
+}
+
+/* The root of eigenvectors: column j of f is vector j times the root of its value. */
+static enum gpnn_status decompose(struct gpnn_grid_root *root, const double *k,
+                                  struct gpnn_error *err)
+{
+  size_t n = root->n;
+  double *vectors = gpnn_alloc(n, n, sizeof *vectors);
+  root->value = gpnn_alloc(n, 1, sizeof *root->value);
+  if (vectors == NULL || root->value == NULL) {
+    free(vectors);
+    return gpnn_fail_memory(err, MEMORY_FOR);
+  }
+  memcpy(vectors, k, n * n * sizeof *k);
+  lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)n, vectors,
+                                   (lapack_int)n, root->value);
+  double least = (double)n * DBL_EPSILON * root->value[n - 1];
+  for (size_t j = 0; j < n && info == 0; j++) {
+    if (!(root->value[j] > least)) root->value[j] = 0;
+    double size = sqrt(root->value[j]);
+    for (size_t i = 0; i < n; i++) root->f[i * n + j] = size * vectors[j * n + i];
+  }
+  free(vectors);
+  return info == 0 ? GPNN_OK
+                   : gpnn_fail(err, GPNN_ENUMERIC,
+                               "the eigenvectors of a factor's covariance do not converge");
+}
+
+static enum gpnn_status find(struct gpnn_grid_root *root, const double *k, struct gpnn_error *err)
+{
+  size_t n = root->n;
+  double mean = 0;
+  if (gpnn_blas_claim(1) == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
+  for (size_t i = 0; i < n; i++) mean += k[i * n + i] / (double)n;
+  if (factor(n, k, 0, root->f)) return GPNN_OK;
+  double jitter = LEAST_JITTER * mean;
+  for (int i = 0; i < JITTERS; i++, jitter *= 10) {
+    if (!factor(n, k, jitter, root->f)) continue;
+    root->jitter = jitter;
+    return GPNN_OK;
+  }
+  return decompose(root, k, err);
+}
+
+enum gpnn_status gpnn_grid_root_make(struct gpnn_grid_root *root, size_t n, const double *k,
+                                     struct gpnn_error *err)
+{
+  root->n = n;
+  root->f = gpnn_alloc(n, n, sizeof *root->f);
+  enum gpnn_status status =
+      root->f == NULL ? gpnn_fail_memory(err, MEMORY_FOR) : find(root, k, err);
+  if (status != GPNN_OK) gpnn_grid_root_release(root);
+  return status;
+}
+
+/* B = K_new,old F^-1', where F is triangular, or F (F'F)^-1 = F / value. */
+enum gpnn_status gpnn_grid_root_extend(const struct gpnn_grid_root *root, size_t n_new, double *k,
+                                       struct gpnn_error *err)
+{
+  size_t n = root->n;
+  if (n_new == 0) return GPNN_OK;
+  if (gpnn_blas_claim(1) == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
+  if (root->value == NULL) {
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n_new, (int)n,
+                1, root->f, (int)n, k, (int)n);
+    return GPNN_OK;
+  }
+  double *b = gpnn_alloc(n_new, n, sizeof *b);
+  if (b == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n_new, (int)n, (int)n, 1, k, (int)n,
+              root->f, (int)n, 0, b, (int)n);
+  for (size_t i = 0; i < n_new; i++)
+    for (size_t j = 0; j < n; j++)
+      k[i * n + j] = root->value[j] > 0 ? b[i * n + j] / root->value[j] : 0;
+  free(b);
+  return GPNN_OK;
+}
+
+void gpnn_grid_root_release(struct gpnn_grid_root *root)
+{
+  free(root->f);
+  free(root->value);
+  memset(root, 0, sizeof *root);
+}

@@ -1,0 +1,421 @@
+/* The posterior of a grid: the golden case, engines against each other and against a formula
+ * written out, moments of draws. */
+#include "models/grid/posterior.h"
+
+#include "base/memory.h"
+#include "base/rng.h"
+#include "linalg/blas_threads.h"
+#include "linalg/cholesky.h"
+#include "unit.h"
+
+enum { MOST = 700, MOST_CELLS = 6000 };
+
+/* A process and a grid of it, some cells observed. */
+struct network {
+  struct gpnn_grid grid;
+  struct gpnn_grid_factor factor[GPNN_GRID_FACTORS];
+  struct gpnn_parameters parameters;
+  struct gpnn_factor process[GPNN_GRID_FACTORS];
+  double x[GPNN_GRID_FACTORS][MOST];
+  int64_t cell[MOST_CELLS];
+  double y[MOST_CELLS];
+  uint32_t counts[MOST_CELLS];
+};
+
+static void add_factor(struct network *w, const char *kernel, size_t n, size_t d)
+{
+  size_t a = w->grid.n_factors++;
+  w->factor[a] =
+      (struct gpnn_grid_factor){.name = "thing", .n = n, .n_columns = d, .d = d, .x = w->x[a]};
+  w->grid.factor = w->factor;
+  w->grid.cell = w->cell;
+  w->grid.y = w->y;
+  w->parameters.grid.n_factors = w->grid.n_factors;
+  w->parameters.grid.factor = w->process;
+  assert_ok(gpnn_factor_parse(&w->process[a], kernel, d, n, true, &err));
+}
+
+static void release(struct network *w)
+{
+  for (size_t a = 0; a < w->grid.n_factors; a++) gpnn_factor_release(&w->process[a]);
+  free(w);
+}
+
+static struct network *make_golden(void)
+{
+  static const int64_t cells[] = {0, 1, 3, 4, 5, 6, 8, 9, 10};
+  struct network *w = calloc(1, sizeof *w);
+  assert_non_null(w);
+  add_factor(w, "matern52", 4, 2);
+  add_factor(w, "rbf", 3, 1);
+  for (size_t i = 0; i < 4; i++) {
+    w->x[0][2 * i] = sin(1 + (double)i);
+    w->x[0][2 * i + 1] = cos(2 * (double)i);
+  }
+  for (size_t j = 0; j < 3; j++) w->x[1][j] = 0.5 * (double)j;
+  w->process[0].term[0].lengthscale[0] = 0.7;
+  w->process[0].term[0].lengthscale[1] = 1.1;
+  w->process[1].term[0].lengthscale[0] = 0.6;
+  w->parameters.covariance.kernelscale = 1.5;
+  w->parameters.covariance.noise = 0.05;
+  for (size_t i = 0; i < 9; i++) {
+    w->cell[i] = cells[i];
+    w->y[i] = cos(0.7 * (double)cells[i]) + 0.1 * (double)cells[i];
+  }
+  w->grid.n_cells = w->grid.n_observations = 9;
+  return w;
+}
+
+static struct gpnn_grid_posterior_options options_of(enum gpnn_grid_engine engine)
+{
+  return (struct gpnn_grid_posterior_options){.engine = engine,
+                                              .system.threads = 2,
+                                              .tolerance = 1e-12,
+                                              .most_iterations = 10000,
+                                              .variance = GPNN_GRID_VARIANCE_EXACT,
+                                              .draws = 64,
+                                              .seed = 1};
+}
+
+static struct gpnn_grid_posterior *make(const struct network *w,
+                                        const struct gpnn_grid_posterior_options *options)
+{
+  struct gpnn_grid_posterior *posterior = NULL;
+  assert_ok(gpnn_grid_posterior_new(&posterior, &w->grid, NULL, &w->parameters, options, &err));
+  return posterior;
+}
+
+/* Writes the levels of all cells. */
+static size_t all_cells(const struct network *w, uint32_t *level)
+{
+  size_t cells = gpnn_grid_size(&w->grid), of_cell[GPNN_GRID_FACTORS];
+  for (size_t i = 0; i < cells; i++) {
+    gpnn_grid_levels(&w->grid, (int64_t)i, of_cell);
+    for (size_t a = 0; a < w->grid.n_factors; a++)
+      level[i * w->grid.n_factors + a] = (uint32_t)of_cell[a];
+  }
+  return cells;
+}
+
+/* ---- the golden case ---------------------------------------------------------------------- */
+
+static void the_golden_case_is_met_to_all_digits(void **state)
+{
+  static const double alpha[] = {0.4440380105,  0.3873085883,  0.1783776770,
+                                 -0.6844177131, -0.6105580413, -0.3732533565,
+                                 1.4318108113,  0.9350639462,  0.3675974344};
+  static const double mean[] = {0.9777980995,  0.8454767579,  0.4287038319, -0.2137649884,
+                                -0.5080014550, -0.4059287852, 0.1284018465, 0.8670255995,
+                                1.5039753379,  1.8531054391,  1.7355223826, 1.0182261624};
+  static const double variance[] = {0.0465561494, 0.0465555681, 0.5584508244, 0.0455595791,
+                                    0.0431337056, 0.0459050244, 0.0478312643, 0.2794298890,
+                                    0.0478488016, 0.0469042989, 0.0469160610, 0.6191254534};
+  (void)state;
+  struct network *w = make_golden();
+  static const enum gpnn_grid_engine engines[] = {GPNN_GRID_ENGINE_DENSE, GPNN_GRID_ENGINE_LATENT,
+                                                  GPNN_GRID_ENGINE_AUTO};
+  for (size_t e = 0; e < 3; e++) {
+    struct gpnn_grid_posterior_options options = options_of(engines[e]);
+    struct gpnn_grid_posterior *posterior = make(w, &options);
+    uint32_t level[24];
+    double m[12], v[12];
+    struct gpnn_grid_places places = {.n = all_cells(w, level), .level = level};
+    assert_ok(gpnn_grid_posterior_predict(posterior, &places, m, v, &err));
+    for (size_t i = 0; i < 9; i++)
+      assert_near(gpnn_grid_posterior_alpha(posterior)[i], alpha[i], 5.1e-11);
+    for (size_t i = 0; i < 12; i++) {
+      assert_near(m[i], mean[i], 5.1e-11);
+      assert_near(v[i], variance[i], 5.1e-11);
+    }
+    gpnn_grid_posterior_free(posterior);
+  }
+  release(w);
+}
+
+/* ---- against a formula written out -------------------------------------------------------- */
+
+enum { P = 6, Q = 5, NEW = 2, PLACES = (P + NEW) * (Q + NEW) };
+
+/* A small grid with holes, repeated cells, a nugget, and two new levels of each factor. */
+struct small {
+  struct network *network;
+  double site[2 * NEW], time[NEW];
+  uint32_t level[2 * PLACES];
+  struct gpnn_grid_places places;
+};
+
+static void observe_some(struct network *w, double missing, uint64_t seed)
+{
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, seed, GPNN_RNG_TEST);
+  w->grid.n_cells = w->grid.n_observations = 0;
+  for (size_t i = 0; i < gpnn_grid_size(&w->grid); i++) {
+    if (gpnn_rng_uniform(&rng) < missing) continue;
+    size_t n = w->grid.n_cells++;
+    w->cell[n] = (int64_t)i;
+    w->y[n] = gpnn_rng_normal(&rng);
+    w->counts[n] = 1 + (uint32_t)gpnn_rng_below(&rng, 3);
+    w->grid.n_observations += w->grid.counts == NULL ? 1 : w->counts[n];
+  }
+}
+
+static struct small make_small(double missing)
+{
+  struct small s = {.network = calloc(1, sizeof *s.network)};
+  struct network *w = s.network;
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 5, GPNN_RNG_TEST);
+  assert_non_null(w);
+  add_factor(w, "matern32", P, 2);
+  add_factor(w, "rbf", Q, 1);
+  for (size_t i = 0; i < (size_t)2 * P; i++) w->x[0][i] = gpnn_rng_normal(&rng);
+  for (size_t i = 0; i < (size_t)2 * NEW; i++) s.site[i] = gpnn_rng_normal(&rng);
+  for (size_t j = 0; j < Q; j++) w->x[1][j] = (double)j;
+  s.time[0] = 1.4;
+  s.time[1] = 5.5;
+  w->process[1].term[0].lengthscale[0] = 1.3;
+  w->process[0].nugget = 0.2;
+  w->parameters.covariance.kernelscale = 0.8;
+  w->parameters.covariance.noise = 0.1;
+  observe_some(w, missing, 9);
+  for (uint32_t i = 0; i < PLACES; i++) {
+    s.level[2 * i] = i / (Q + NEW);
+    s.level[2 * i + 1] = i % (Q + NEW);
+  }
+  s.places = (struct gpnn_grid_places){.n = PLACES, .n_new = {NEW, NEW}};
+  return s;
+}
+
+/* Of the copy that the caller has. */
+static void point(struct small *s)
+{
+  s->places.level = s->level;
+  s->places.x[0] = s->site;
+  s->places.x[1] = s->time;
+}
+
+static const double *coordinates(const struct small *s, size_t a, size_t level)
+{
+  const struct gpnn_grid_factor *f = &s->network->factor[a];
+  if (level < f->n) return f->x + level * f->d;
+  return (a == 0 ? s->site : s->time) + (level - f->n) * f->d;
+}
+
+/* The covariance of the latent function at two places. */
+static double covariance(const struct small *s, const uint32_t *a, const uint32_t *b)
+{
+  double k = s->network->parameters.covariance.kernelscale, r2 = 0;
+  const double *u = coordinates(s, 0, a[0]), *v = coordinates(s, 0, b[0]);
+  for (size_t j = 0; j < 2; j++) r2 += (u[j] - v[j]) * (u[j] - v[j]);
+  double r = sqrt(3 * r2), t = coordinates(s, 1, a[1])[0] - coordinates(s, 1, b[1])[0];
+  k *= (1 + r) * exp(-r) + (a[0] == b[0] ? s->network->process[0].nugget : 0);
+  return k * exp(-t * t / (2 * 1.3 * 1.3));
+}
+
+/* Mean and covariance of all places by the textbook formula. */
+static void write_out(const struct small *s, double *mean, double *posterior)
+{
+  const struct network *w = s->network;
+  size_t n = w->grid.n_cells;
+  double *a = gpnn_alloc(n, n, sizeof *a), *k = gpnn_alloc(n, PLACES + 1, sizeof *k), jitter;
+  assert_true(a != NULL && k != NULL);
+  for (size_t i = 0; i < n; i++) {
+    uint32_t own[] = {(uint32_t)(w->cell[i] / Q), (uint32_t)(w->cell[i] % Q)};
+    for (size_t j = 0; j < n; j++) {
+      uint32_t other[] = {(uint32_t)(w->cell[j] / Q), (uint32_t)(w->cell[j] % Q)};
+      a[j * n + i] = covariance(s, own, other);
+    }
+    a[i * n + i] += 0.1 / (w->grid.counts == NULL ? 1 : w->counts[i]);
+    for (size_t j = 0; j < PLACES; j++) k[j * n + i] = covariance(s, own, s->level + 2 * j);
+    k[PLACES * n + i] = w->y[i];
+  }
+  assert_ok(gpnn_cholesky_factor(n, a, NULL, 1, NULL, NULL, &jitter, &err));
+  gpnn_cholesky_forward(n, a, PLACES + 1, k);
+  for (size_t i = 0; i < PLACES; i++) {
+    mean[i] = 0;
+    for (size_t o = 0; o < n; o++) mean[i] += k[i * n + o] * k[PLACES * n + o];
+    for (size_t j = 0; j < PLACES; j++) {
+      posterior[i * PLACES + j] = covariance(s, s->level + 2 * i, s->level + 2 * j);
+      for (size_t o = 0; o < n; o++) posterior[i * PLACES + j] -= k[i * n + o] * k[j * n + o];
+    }
+  }
+  free(a);
+  free(k);
+}
+
+static void check_engine(const struct small *s, enum gpnn_grid_engine engine)
+{
+  struct gpnn_grid_posterior_options options = options_of(engine);
+  struct gpnn_grid_posterior *posterior = make(s->network, &options);
+  static double covariances[PLACES * PLACES];
+  double mean[PLACES], m[PLACES], v[PLACES];
+  write_out(s, mean, covariances);
+  assert_ok(gpnn_grid_posterior_predict(posterior, &s->places, m, v, &err));
+  for (size_t i = 0; i < PLACES; i++) {
+    assert_near(m[i], mean[i], 1e-9);
+    assert_near(v[i], covariances[i * PLACES + i], 1e-9);
+  }
+  gpnn_grid_posterior_free(posterior);
+}
+
+static void engines_agree_at_old_and_new_levels(void **state)
+{
+  (void)state;
+  for (int holes = 0; holes < 2; holes++) {
+    for (int repeats = 0; repeats < 2; repeats++) {
+      struct small s = make_small(holes ? 0.3 : 0);
+      point(&s);
+      s.network->grid.counts = repeats ? s.network->counts : NULL;
+      check_engine(&s, GPNN_GRID_ENGINE_DENSE);
+      check_engine(&s, GPNN_GRID_ENGINE_LATENT);
+      if (!holes && !repeats) check_engine(&s, GPNN_GRID_ENGINE_COMPLETE);
+      release(s.network);
+    }
+  }
+}
+
+static void variances_from_draws_come_near_the_exact_ones(void **state)
+{
+  (void)state;
+  enum { DRAWS = 4000 };
+  struct small s = make_small(0.3);
+  point(&s);
+  static double covariances[PLACES * PLACES];
+  double mean[PLACES], m[PLACES], v[PLACES];
+  write_out(&s, mean, covariances);
+  for (int of_draws = 0; of_draws < 2; of_draws++) {
+    struct gpnn_grid_posterior_options options = options_of(GPNN_GRID_ENGINE_LATENT);
+    options.variance = GPNN_GRID_VARIANCE_SAMPLES;
+    options.draws = DRAWS;
+    options.keep_draws = true;
+    options.mean_of_draws = of_draws == 1;
+    struct gpnn_grid_posterior *posterior = make(s.network, &options);
+    assert_ok(gpnn_grid_posterior_predict(posterior, &s.places, m, v, &err));
+    for (size_t i = 0; i < PLACES; i++) {
+      double exact = covariances[i * PLACES + i];
+      assert_near(v[i], exact, 4.5 * sqrt(2. / DRAWS) * exact);
+      assert_near(m[i], mean[i], of_draws ? 4.5 * sqrt(exact / DRAWS) : 1e-9);
+    }
+    gpnn_grid_posterior_free(posterior);
+  }
+  release(s.network);
+}
+
+/* Ten thousand draws rather than one hundred thousand in a single posterior: moments within four
+ * and a half of their standard errors. */
+static void draws_have_the_moments_of_the_posterior(void **state)
+{
+  (void)state;
+  enum { DRAWS = 20000 };
+  struct small s = make_small(0.3);
+  point(&s);
+  static double covariances[PLACES * PLACES];
+  double mean[PLACES];
+  write_out(&s, mean, covariances);
+  struct gpnn_grid_posterior_options options = options_of(GPNN_GRID_ENGINE_DENSE);
+  options.draws = DRAWS;
+  options.keep_draws = true;
+  struct gpnn_grid_posterior *posterior = make(s.network, &options);
+  double *draws = gpnn_alloc(PLACES, DRAWS, sizeof *draws);
+  assert_non_null(draws);
+  assert_ok(gpnn_grid_posterior_draws(posterior, &s.places, 0, DRAWS, draws, &err));
+  for (size_t i = 0; i < PLACES; i++) {
+    for (size_t j = 0; j <= i; j++) {
+      double sum = 0, product = 0, own = covariances[i * PLACES + i],
+             other = covariances[j * PLACES + j], both = covariances[i * PLACES + j];
+      for (size_t d = 0; d < DRAWS; d++) {
+        double off = draws[i * DRAWS + d] - mean[i];
+        sum += off;
+        product += off * (draws[j * DRAWS + d] - mean[j]);
+      }
+      assert_near(sum / DRAWS, 0, 4.5 * sqrt(own / DRAWS));
+      assert_near(product / DRAWS, both, 4.5 * sqrt((own * other + both * both) / DRAWS));
+    }
+  }
+  free(draws);
+  gpnn_grid_posterior_free(posterior);
+  release(s.network);
+}
+
+static void draws_do_not_depend_on_how_many_are_asked_for(void **state)
+{
+  (void)state;
+  struct small s = make_small(0.3);
+  point(&s);
+  struct gpnn_grid_posterior_options options = options_of(GPNN_GRID_ENGINE_LATENT);
+  options.keep_draws = true;
+  struct gpnn_grid_posterior *posterior = make(s.network, &options);
+  options.system.threads = 1;
+  struct gpnn_grid_posterior *other = make(s.network, &options);
+  double all[PLACES * 6], some[PLACES * 2];
+  assert_ok(gpnn_grid_posterior_draws(posterior, &s.places, 0, 6, all, &err));
+  assert_ok(gpnn_grid_posterior_draws(other, &s.places, 3, 2, some, &err));
+  for (size_t i = 0; i < PLACES; i++)
+    for (size_t d = 0; d < 2; d++) assert_true(some[i * 2 + d] == all[i * 6 + 3 + d]);
+  gpnn_grid_posterior_free(posterior);
+  gpnn_grid_posterior_free(other);
+  release(s.network);
+}
+
+/* From a solve that is cut short, a variance is never below the exact one, and never rises. */
+static void unfinished_variances_are_bounds(void **state)
+{
+  (void)state;
+  struct small s = make_small(0.3);
+  point(&s);
+  static double covariances[PLACES * PLACES];
+  double mean[PLACES], v[PLACES], before[PLACES];
+  write_out(&s, mean, covariances);
+  for (size_t i = 0; i < PLACES; i++) before[i] = INFINITY;
+  for (size_t most = 1; most < 20; most++) {
+    struct gpnn_grid_posterior_options options = options_of(GPNN_GRID_ENGINE_LATENT);
+    options.system.preconditioner = GPNN_GRID_PRECONDITION_NONE;
+    options.most_iterations = most;
+    options.accept = true;
+    struct gpnn_grid_posterior *posterior = make(s.network, &options);
+    assert_ok(gpnn_grid_posterior_predict(posterior, &s.places, NULL, v, &err));
+    for (size_t i = 0; i < PLACES; i++) {
+      assert_true(v[i] >= covariances[i * PLACES + i] - 1e-12);
+      assert_true(v[i] <= before[i] + 1e-12);
+      before[i] = v[i];
+    }
+    gpnn_grid_posterior_free(posterior);
+  }
+  release(s.network);
+}
+
+static void a_solve_without_convergence_names_its_residual(void **state)
+{
+  (void)state;
+  struct small s = make_small(0.3);
+  point(&s);
+  struct gpnn_grid_posterior_options options = options_of(GPNN_GRID_ENGINE_LATENT);
+  struct gpnn_grid_posterior *posterior = NULL;
+  options.system.preconditioner = GPNN_GRID_PRECONDITION_NONE;
+  options.most_iterations = 2;
+  assert_fails(gpnn_grid_posterior_new(&posterior, &s.network->grid, NULL, &s.network->parameters,
+                                       &options, &err),
+               GPNN_ENUMERIC, "have not converged after");
+  options.accept = true;
+  posterior = make(s.network, &options);
+  struct gpnn_grid_posterior_report report = gpnn_grid_posterior_report(posterior);
+  assert_false(report.converged);
+  assert_true(report.residual > 2e-12);
+  gpnn_grid_posterior_free(posterior);
+  release(s.network);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_golden_case_is_met_to_all_digits),
+      cmocka_unit_test(engines_agree_at_old_and_new_levels),
+      cmocka_unit_test(variances_from_draws_come_near_the_exact_ones),
+      cmocka_unit_test(draws_have_the_moments_of_the_posterior),
+      cmocka_unit_test(draws_do_not_depend_on_how_many_are_asked_for),
+      cmocka_unit_test(unfinished_variances_are_bounds),
+      cmocka_unit_test(a_solve_without_convergence_names_its_residual),
+  };
+  gpnn_blas_single_thread();
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
