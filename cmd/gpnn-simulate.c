@@ -6,6 +6,7 @@ static const struct cli_mode modes[] = {
     {"limits", "MSE, NLL and CAL against rows and parameters, and their limits", simulate_limits},
     {"risk", "risk curves and their slopes, landscapes, derivatives", simulate_risk},
     {"data", "synthetic tables, of any number of rows", simulate_data},
+    {"grid", "synthetic observations of sites at times, some of them missing", simulate_grid},
     {"advise", "what more rows, neighbours or better parameters would do for an index",
      simulate_advise},
 };

@@ -43,6 +43,7 @@ enum gpnn_rng_purpose {
   GPNN_RNG_NOISE = 34,        /* the noise on it */
   GPNN_RNG_FUNCTION = 41,     /* further simulated functions of the same rows */
   GPNN_RNG_EXPOSURE = 42,     /* exposures of simulated counts */
+  GPNN_RNG_HOLES = 71,        /* cells of a simulated grid that are not observed */
   GPNN_RNG_ADVISE = 35,       /* rows that a learning curve is measured on */
   GPNN_RNG_LIMITS = 36,       /* rows that the limits of inputs are estimated from */
   GPNN_RNG_DRAW = 37,         /* draws of rows that are predicted together */

@@ -331,6 +331,10 @@ words_of() {
   examples_of man/gpnn-simulate-data.1
 }
 
+@test "the examples of gpnn-simulate-grid(1)" {
+  examples_of man/gpnn-simulate-grid.1
+}
+
 @test "the examples of gpnn-simulate-limits(1)" {
   examples_of man/gpnn-simulate-limits.1
 }
