@@ -177,3 +177,60 @@ make_class_tables() {
   assert_fails 2 "several neighbours or weights need validation rows" \
     "$experiments/classification" --data tables --kl-weight 1,2
 }
+
+# ---- grids ------------------------------------------------------------------------------------
+
+# divide PATTERN SHARE [SEED]: divides wide.tsv, of two coordinates.
+divide() {
+  awk -v seed="${3:-1}" -v sites=2 -v pattern="$1" -v share="$2" -v train=train.tsv -v test=test.tsv \
+    -v units=units -f "$experiments/grid-split.awk" wide.tsv
+}
+
+@test "cells are held out at random, by times, at the end, or after a random time of a site" {
+  gpnn-simulate grid --sites 40 --times 50 --missing 0.1 --wide >wide.tsv
+  gpnn-simulate grid --sites 40 --times 50 --missing 0.1 | sed 1d | sort >cells.tsv
+  for pattern in 'random 0.3' 'times 0.3' 'trailing 7' 'cut 0.9'; do
+    # shellcheck disable=SC2086
+    divide $pattern
+    tail -qn +2 train.tsv test.tsv | sort | cmp - cells.tsv
+    column y test.tsv | wc -l >"${pattern%% *}.n"
+    column time test.tsv | sort -n | uniq | wc -l >"${pattern%% *}.times"
+  done
+  awk -v n="$(cat random.n)" 'BEGIN { exit !(n > 450 && n < 630) }'
+  assert_equal "$(cat times.times)" 15
+  assert_equal "$(cat trailing.times)" 7
+  # Of a site that was cut, no cell after the first that is held out was observed.
+  divide cut 0.9
+  awk 'FNR == 1 { next } FILENAME == "test.tsv" { if (!($1 in first) || $3 < first[$1]) first[$1] = $3; next }
+    $1 in first && $3 > first[$1] { exit 1 }' test.tsv train.tsv
+  [[ $(awk '$3 == 49' train.tsv | wc -l) == [1-4] ]]
+  awk '$3 == 49 { n++; s += $4; q += $4 * $4 } END { printf "%.9f %.9f\n", s / n, sqrt((q - s * s / n) / (n - 1)) }' \
+    train.tsv | cmp - <(awk '{ printf "%.9f %.9f\n", $1, $2 }' units)
+}
+
+@test "another seed holds out other cells, the same seed the same" {
+  gpnn-simulate grid --sites 20 --times 30 --wide >wide.tsv
+  divide random 0.3 && cp test.tsv one.tsv
+  divide random 0.3 2
+  run ! cmp -s test.tsv one.tsv
+  divide random 0.3
+  cmp test.tsv one.tsv
+}
+
+@test "grids are scored in units of the observed cells, and stand beside the published figures" {
+  mkdir tables
+  gpnn-simulate grid --sites 30 --times 20 --wide | gzip >tables/g.tsv.gz
+  {
+    head -n 1 "$experiments/grids.tsv"
+    printf 'g\tall\tg\t2\tcut\t0.9\t0.5\t0.6\t0.7\t0.8\t1\t2\t3\t4\t1\n'
+    printf 'g\tclimate\tg\t2\trandom\t0.2%s\n' "$(printf '\t-%.0s' {1..9})"
+  } >grids.tsv
+  "$experiments/grid" --data tables --sets grids.tsv --methods neighbours g -- --effort fast >scores.tsv
+  sed -i 1d scores.tsv
+  assert_equal "$(column pattern scores.tsv | paste -sd ' ')" 'cut random'
+  column rmse scores.tsv | awk '$1 < 0.2 || $1 > 3 { exit 1 }'
+  "$experiments/grid" --summary --sets grids.tsv scores.tsv >table.md
+  grep -q '^| g | 0.500 / 1.00 | 0.600 / 2.00 | 0.700 / 3.00 | 0.800 / 4.00 | [0-9.]* / [-0-9.]* | [0-9]* |$' table.md
+  grep -q '^| g | random | [0-9.]* / [-0-9.]* / [0-9.]* / [0-9.]* | [0-9]* |$' table.md
+  grep -q '^| lowest NLL | | | | | [01] of 1 | |$' table.md
+}
