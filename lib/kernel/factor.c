@@ -92,8 +92,8 @@ static enum gpnn_status become_tasks(struct gpnn_factor *factor, size_t n_tasks,
 }
 
 /* "icm" or "icm:R". */
-static enum gpnn_status parse_tasks(struct gpnn_factor *factor, const char *text, size_t n_tasks,
-                                    struct gpnn_error *err)
+static enum gpnn_status parse_tasks(struct gpnn_factor *factor, const char *text, size_t d,
+                                    size_t n_tasks, struct gpnn_error *err)
 {
   uint64_t rank = n_tasks;
   const char *number = text + strlen("icm:");
@@ -104,6 +104,7 @@ static enum gpnn_status parse_tasks(struct gpnn_factor *factor, const char *text
                      "number of tasks",
                      n_tasks);
   if (n_tasks == 0) return gpnn_fail(err, GPNN_EINVAL, "icm: there are no tasks");
+  if (d != 1) return gpnn_fail(err, GPNN_EINVAL, "icm: needs a factor with one column, not %zu", d);
   return become_tasks(factor, n_tasks, (size_t)rank, err);
 }
 
@@ -112,7 +113,7 @@ static enum gpnn_status parse_term(struct gpnn_factor_term *term, const char *wo
                                    size_t d, bool ard, struct gpnn_error *err)
 {
   char name[GPNN_KERNEL_BYTES], shown[GPNN_MASK_BYTES];
-  *term = (struct gpnn_factor_term){.n_lengthscales = ard ? d : 1};
+  *term = (struct gpnn_factor_term){.n_lengthscales = ard && d > 1 ? d : 1};
   snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), word);
   if (strcmp(name, "periodic") == 0) {
     if (d != 1)
@@ -136,7 +137,7 @@ enum gpnn_status gpnn_factor_parse(struct gpnn_factor *factor, const char *text,
   struct gpnn_factor parsed = {0};
   enum gpnn_status status = GPNN_OK;
   if (strcmp(text, "icm") == 0 || strncmp(text, "icm:", 4) == 0)
-    return parse_tasks(factor, text, n_tasks, err);
+    return parse_tasks(factor, text, d, n_tasks, err);
   for (const char *word = text; word != NULL && status == GPNN_OK;) {
     const char *star = strchr(word, '*');
     size_t length = star == NULL ? strlen(word) : (size_t)(star - word);

@@ -72,7 +72,7 @@ void gpnn_factor_release(struct gpnn_factor *factor);
  * default: full), for 'd' coordinates, or 'n_tasks' tasks under icm, into 'factor', whose terms are
  * replaced; 'ard' gives a term with several coordinates a lengthscale for each.  Lengthscales and
  * periods become 1, own 1, loadings the unit matrix's columns.  GPNN_EINVAL: an unknown kernel, too
- * many, periodic with several coordinates, icm in a product.
+ * many, periodic or icm with several coordinates, icm in a product.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_factor_parse(struct gpnn_factor *factor, const char *text,
                                                    size_t d, size_t n_tasks, bool ard,
@@ -83,8 +83,14 @@ char *gpnn_factor_write(const struct gpnn_factor *factor, char *text, size_t siz
 
 /*
  * Levels as the kernel sees them: 'x' is n by d, row-major, of any levels; 'levels' n_levels by d,
- * those of the grid, which ranks refer to.  Writes n by d to 'prepared', which may be 'x'.
- * GPNN_EDATA: the logarithm of a number that is not positive.  GPNN_ENOMEM.
+ * those of the grid, which ranks and the numbers of tasks refer to.  Writes n by d to 'prepared',
+ * which may be 'x'; under tasks, the number of the level that is the same.
+ *
+ * A rank between those of two levels is interpolated linearly; beyond the last level it goes on
+ * along the last step, but no farther than one rank.
+ *
+ * GPNN_EDATA: the logarithm of a number that is not positive, or a task that is none of the
+ * factor's.  GPNN_ENOMEM.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_factor_prepare(const struct gpnn_factor *factor, size_t d,
                                                      size_t n_levels, const double *levels,

@@ -1,5 +1,5 @@
 /*
- * Coordinates as kernels see them: as they are, as ranks or as logarithms.
+ * Coordinates as kernels see them: as they are, as ranks, as logarithms or as numbers of tasks.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -86,14 +86,36 @@ static enum gpnn_status prepare_logarithms(size_t n, const double *x, double *pr
   return GPNN_OK;
 }
 
+/* Replaces tasks by their numbers.  There are few, so each is looked for from the first on. */
+static enum gpnn_status prepare_tasks(size_t n_tasks, const double *tasks, size_t n,
+                                      const double *x, double *prepared, struct gpnn_error *err)
+{
+  double *numbers = gpnn_alloc(n, 1, sizeof *numbers); /* as 'prepared' may be 'tasks' */
+  if (numbers == NULL) return gpnn_fail_memory(err, "for tasks");
+  for (size_t i = 0; i < n; i++) {
+    size_t task = 0;
+    while (task < n_tasks && tasks[task] != x[i]) task++;
+    if (task == n_tasks) {
+      free(numbers);
+      return gpnn_fail(err, GPNN_EDATA, "%g is none of the %zu tasks", x[i], n_tasks);
+    }
+    numbers[i] = (double)task;
+  }
+  memcpy(prepared, numbers, n * sizeof *numbers);
+  free(numbers);
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_factor_prepare(const struct gpnn_factor *factor, size_t d, size_t n_levels,
                                      const double *levels, size_t n, const double *x,
                                      double *prepared, struct gpnn_error *err)
 {
-  if (factor->n_terms > 0 && factor->inputs == GPNN_FACTOR_RANKS && n_levels > 0)
+  if (factor->n_terms == 0)
+    return prepare_tasks(n_levels < factor->n_tasks ? n_levels : factor->n_tasks, levels, n, x,
+                         prepared, err);
+  if (factor->inputs == GPNN_FACTOR_RANKS && n_levels > 0)
     return prepare_ranks(d, n_levels, levels, n, x, prepared, err);
-  if (factor->n_terms > 0 && factor->inputs == GPNN_FACTOR_LOG)
-    return prepare_logarithms(n * d, x, prepared, err);
+  if (factor->inputs == GPNN_FACTOR_LOG) return prepare_logarithms(n * d, x, prepared, err);
   if (prepared != x) memmove(prepared, x, n * d * sizeof *x);
   return GPNN_OK;
 }

@@ -147,6 +147,23 @@ static void ranks_share_ties_and_are_interpolated(void **state)
   gpnn_factor_release(&factor);
 }
 
+static void tasks_are_numbered_by_the_levels(void **state)
+{
+  (void)state;
+  struct gpnn_factor factor = {0};
+  double levels[] = {7, 3, 5};
+  const double x[] = {5, 7}, unknown[] = {5, 4};
+  double z[2];
+  assert_ok(gpnn_factor_parse(&factor, "icm", 1, 3, true, &err));
+  assert_ok(gpnn_factor_prepare(&factor, 1, 3, levels, 2, x, z, &err));
+  assert_true(z[0] == 2 && z[1] == 0);
+  assert_fails(gpnn_factor_prepare(&factor, 1, 3, levels, 2, unknown, z, &err), GPNN_EDATA,
+               "4 is none of the 3 tasks");
+  assert_ok(gpnn_factor_prepare(&factor, 1, 3, levels, 3, levels, levels, &err));
+  assert_true(levels[0] == 0 && levels[1] == 1 && levels[2] == 2);
+  gpnn_factor_release(&factor);
+}
+
 static void logarithms_need_positive_numbers(void **state)
 {
   (void)state;
@@ -177,6 +194,22 @@ static void texts_are_read_as_they_are_written(void **state)
   }
 }
 
+/* Of a single level no coordinate varies, and none is kept. */
+static void levels_without_coordinates_are_alike(void **state)
+{
+  (void)state;
+  struct gpnn_factor factor = {0};
+  const double x[1] = {0};
+  double k[4], gradient[1] = {0};
+  assert_ok(gpnn_factor_parse(&factor, "rbf", 0, 0, true, &err));
+  assert_int_equal(factor.term[0].n_lengthscales, 1);
+  gpnn_factor_matrix(&factor, 0, 2, x, 2, x, true, 1, k);
+  for (size_t i = 0; i < 4; i++) assert_near(k[i], 1, 0);
+  assert_ok(gpnn_factor_contract(&factor, 0, 2, x, k, 1, gradient, &err));
+  assert_near(gradient[0], 0, 0);
+  gpnn_factor_release(&factor);
+}
+
 static void bad_texts_are_refused_and_change_nothing(void **state)
 {
   (void)state;
@@ -192,6 +225,7 @@ static void bad_texts_are_refused_and_change_nothing(void **state)
                "more than");
   assert_fails(gpnn_factor_parse(&factor, "icm:5", 1, 4, true, &err), GPNN_EINVAL, "1 to 4");
   assert_fails(gpnn_factor_parse(&factor, "icm", 1, 0, true, &err), GPNN_EINVAL, "no tasks");
+  assert_fails(gpnn_factor_parse(&factor, "icm", 2, 4, true, &err), GPNN_EINVAL, "one column");
   assert_string_equal(gpnn_factor_write(&factor, text, sizeof text), "rbf");
   assert_int_equal(factor.term[0].n_lengthscales, 2);
   gpnn_factor_release(&factor);
@@ -204,8 +238,10 @@ int main(void)
       cmocka_unit_test(tasks_covary_by_loadings),
       cmocka_unit_test(gradients_match_finite_differences),
       cmocka_unit_test(ranks_share_ties_and_are_interpolated),
+      cmocka_unit_test(tasks_are_numbered_by_the_levels),
       cmocka_unit_test(logarithms_need_positive_numbers),
       cmocka_unit_test(texts_are_read_as_they_are_written),
+      cmocka_unit_test(levels_without_coordinates_are_alike),
       cmocka_unit_test(bad_texts_are_refused_and_change_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
