@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "kernel/parameters_private.h"
 
 enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters *params, struct gpnn_error *err,
                                          const char *format, ...)
@@ -65,7 +66,10 @@ static enum gpnn_status check_classes(const struct gpnn_parameters *params,
 static enum gpnn_status check_member(const struct gpnn_parameters *params,
                                      const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
-  if (params->covariance.n_lengthscales != 1 &&
+  bool is_grid = params->grid.n_factors > 0;
+  enum gpnn_status status = gpnn_parameters_check_grid(params, dataset, err);
+  if (status != GPNN_OK) return status;
+  if (!is_grid && params->covariance.n_lengthscales != 1 &&
       params->covariance.n_lengthscales != dataset->n_groups)
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the parameters have %zu lengthscales, the index has %zu inputs",
@@ -155,6 +159,7 @@ enum gpnn_status gpnn_parameters_change_units(struct gpnn_parameters *params, do
   size_t p = mean->n_coefficients;
   params->covariance.kernelscale *= unit * unit;
   params->covariance.noise *= unit * unit;
+  for (size_t i = 0; i < params->grid.n_noise; i++) params->grid.noise[i] *= unit * unit;
   for (size_t i = 0; i < p; i++) mean->coefficients[i] *= unit;
   for (size_t i = 0; mean->covariance != NULL && i < p * p; i++) mean->covariance[i] *= unit * unit;
   if (p > 0) mean->coefficients[0] += centre;
@@ -182,6 +187,7 @@ static void release_member(struct gpnn_parameters *params)
   free(params->covariance.lengthscale);
   free(params->mean.coefficients);
   free(params->mean.covariance);
+  gpnn_parameters_grid_release(&params->grid);
   free(params->link.bias);
   free(params->omega.log_median);
   free(params->calibration.conformal_level);

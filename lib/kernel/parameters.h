@@ -170,7 +170,7 @@ struct gpnn_parameters {
   double dispersion; /* > 0: of negative binomial counts (likelihood/count.h); 0: none */
   double degrees;    /* > 2: degrees of freedom of the predictive distribution, a Student t; 0:
                         it is Gaussian */
-  size_t neighbours; /* m >= 1 */
+  size_t neighbours; /* m >= 1; of a grid 0 */
   struct gpnn_transform transform; /* of the target, to which everything above belongs */
   struct gpnn_calibration calibration;
   struct gpnn_provenance provenance;
@@ -227,7 +227,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check_target(const char *name,
  * Writes the parameters of 'n' >= 1 targets so that reading them gives exactly the same values.
  *
  *   GPNN_EINVAL  one of several has no target's name, or that of another; nothing is written
- *   GPNN_EDATA   as gpnn_parameters_check_target(); nothing is written
+ *   GPNN_EDATA   as gpnn_parameters_check_target(), or a factor of a grid has no name that
+ *                gpnn_parameters_can_name_factor(); nothing is written
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write(const struct gpnn_parameters *params,
                                                        size_t n, struct gpnn_output *output,
@@ -255,17 +256,60 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters 
 /*
  * Checks that parameters, with all their members, fit a dataset.  GPNN_EMISMATCH: they have the
  * wrong number of lengthscales or coefficients, a rotation of the wrong size, were made from an
- * index of other columns, or are of classes where the target is a number, of others than the target
- * has, or of a number where it holds classes.  On success '*other_index' says whether they were
- * made from another index of the same columns, which deserves a warning.
+ * index of other columns, are of classes where the target is a number, of others than the target
+ * has, or of a number where it holds classes; or they are of a grid where the dataset is rows, of
+ * rows where it is a grid, or of a grid with other factors.  On success '*other_index' says whether
+ * they were made from another index of the same columns, which deserves a warning.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
                                                        const struct gpnn_dataset *dataset,
                                                        bool *other_index, struct gpnn_error *err);
 
+/* GPNN_EMISMATCH: the parameters are of a grid, where those of rows are needed. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check_rows(const struct gpnn_parameters *params,
+                                                            struct gpnn_error *err);
+
 /* True if parameters with these values can be read back: the kernel scale is positive, the noise
  * not negative, and their sum finite. */
 bool gpnn_parameters_can_have(double kernelscale, double noise);
+
+/* ---- grids -------------------------------------------------------------------------------- */
+
+/* Bytes of a factor's name, without its NUL; the rule as messages state it. */
+enum { GPNN_FACTOR_NAME_BYTES = 32 };
+#define GPNN_FACTOR_NAME_RULE \
+  "the name of a factor is 1 to 32 letters, digits, - and _, and not that of a line of parameters"
+
+/* True if a factor may be called 'name' in the text of parameters. */
+bool gpnn_parameters_can_name_factor(const char *name);
+
+/* The numbers that gpnn_parameters_grid_set() has set. */
+struct gpnn_grid_numbers {
+  size_t factor;    /* whose they are, from 0; GPNN_GRID_FACTORS: "kernelscale" or "noise" of all */
+  const char *name; /* "lengthscale", "period" and so on, as gpnn_factor_coordinate_name() says;
+                       static text */
+  size_t first, n;  /* among the numbers of that name, in the order of the factor's coordinates */
+};
+
+/*
+ * Sets numbers of the parameters of a grid, as --guess and --fix name them: 'name' is that of a
+ * line ("time.period", "kernelscale"), which means all its numbers, or with ":K" the K-th of them,
+ * from 1 ("site.lengthscale:2"); 'value' is one number for all that are meant, or one for each,
+ * separated by commas.  '*set' says which they are; it may be NULL.
+ *
+ * GPNN_EINVAL: the process has no such number, the wrong number of values, or a value out of range,
+ * as a negative period; nothing has been set.  GPNN_ENOMEM.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_grid_set(struct gpnn_parameters *params,
+                                                          const char *name, const char *value,
+                                                          struct gpnn_grid_numbers *set,
+                                                          struct gpnn_error *err);
+
+/* Deep copy into 'to', which must be zeroed and stays so after GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_grid_copy(struct gpnn_grid_process *to,
+                                                           const struct gpnn_grid_process *from,
+                                                           struct gpnn_error *err);
+void gpnn_parameters_grid_release(struct gpnn_grid_process *grid);
 
 /* ---- members ------------------------------------------------------------------------------ */
 

@@ -36,9 +36,8 @@ static void name_block(const struct gpnn_parameters_reader *reader, size_t size,
   if (member) snprintf(name + used, size - (size_t)used, "member %zu: ", target->n_members + 1);
 }
 
-/* The same as gpnn_parameters_refuse(), about the last block as a whole. */
-GPNN_PRINTF(2, 3)
-static enum gpnn_status refuse_block(struct gpnn_parameters_reader *reader, const char *format, ...)
+enum gpnn_status gpnn_parameters_refuse_block(struct gpnn_parameters_reader *reader,
+                                              const char *format, ...)
 {
   char what[256], block[GPNN_MASK_BYTES + 64];
   va_list args;
@@ -72,7 +71,7 @@ static enum gpnn_status check_covariance(struct gpnn_parameters_reader *reader, 
   bool good = is_covariance(p, v, r);
   free(r);
   return good ? GPNN_OK
-              : refuse_block(
+              : gpnn_parameters_refuse_block(
                     reader,
                     "covariance: some combination of the coefficients has a negative variance");
 }
@@ -84,9 +83,9 @@ static enum gpnn_status fill_covariance(struct gpnn_parameters_reader *reader)
   size_t p = params->mean.n_coefficients, wanted = 0, k = 0;
   if (reader->n_covariance == 0) return GPNN_OK;
   if (!gpnn_multiply(p, p + 1, &wanted) || wanted / 2 != reader->n_covariance)
-    return refuse_block(reader,
-                        "covariance: %zu numbers, the lower triangle of %zu coefficients has %zu",
-                        reader->n_covariance, p, wanted / 2);
+    return gpnn_parameters_refuse_block(
+        reader, "covariance: %zu numbers, the lower triangle of %zu coefficients has %zu",
+        reader->n_covariance, p, wanted / 2);
   double *full = gpnn_alloc(p, p, sizeof *full);
   if (full == NULL) return gpnn_fail_memory(reader->err, "for the parameters");
   for (size_t i = 0; i < p; i++)
@@ -95,7 +94,8 @@ static enum gpnn_status fill_covariance(struct gpnn_parameters_reader *reader)
   free(params->mean.covariance);
   params->mean.covariance = full;
   for (size_t i = 0; i < p; i++)
-    if (full[i * p + i] < 0) return refuse_block(reader, "covariance: a variance is negative");
+    if (full[i * p + i] < 0)
+      return gpnn_parameters_refuse_block(reader, "covariance: a variance is negative");
   return check_covariance(reader, p, full);
 }
 
@@ -105,13 +105,14 @@ static enum gpnn_status check_mean(struct gpnn_parameters_reader *reader)
   size_t p = params->mean.n_coefficients;
   const char *mean = gpnn_mean_name(params->mean.kind);
   if (params->mean.kind == GPNN_MEAN_ZERO && p > 0)
-    return refuse_block(reader, "coefficients: a mean of zero has none");
+    return gpnn_parameters_refuse_block(reader, "coefficients: a mean of zero has none");
   if (params->mean.kind == GPNN_MEAN_ZERO && reader->n_covariance > 0)
-    return refuse_block(reader, "covariance: given without coefficients");
+    return gpnn_parameters_refuse_block(reader, "covariance: given without coefficients");
   if (params->mean.kind != GPNN_MEAN_ZERO && p == 0)
-    return refuse_block(reader, "mean: %s without coefficients", mean);
+    return gpnn_parameters_refuse_block(reader, "mean: %s without coefficients", mean);
   if (params->mean.kind == GPNN_MEAN_CONSTANT && p != 1)
-    return refuse_block(reader, "coefficients: %zu of them, a constant mean has one", p);
+    return gpnn_parameters_refuse_block(reader,
+                                        "coefficients: %zu of them, a constant mean has one", p);
   return GPNN_OK;
 }
 
@@ -123,9 +124,10 @@ static enum gpnn_status check_scale(struct gpnn_parameters_reader *reader)
   for (int j = 0; j < GPNN_SCALE_FEATURES; j++)
     has_term = has_term || params->scale.term[j].coefficient != 0;
   if (has_term && params->likelihood != GPNN_LIKELIHOOD_LOCAL)
-    return refuse_block(reader, "the scale depends on the row, which needs likelihood local");
+    return gpnn_parameters_refuse_block(
+        reader, "the scale depends on the row, which needs likelihood local");
   if (params->scale.factor > 0 && params->likelihood == GPNN_LIKELIHOOD_GAUSSIAN)
-    return refuse_block(reader, "scale: needs likelihood student or local");
+    return gpnn_parameters_refuse_block(reader, "scale: needs likelihood student or local");
   return GPNN_OK;
 }
 
@@ -134,17 +136,19 @@ static enum gpnn_status check_inference(struct gpnn_parameters_reader *reader)
 {
   const struct gpnn_parameters *params = reader->params;
   if (params->inference == GPNN_INFERENCE_LINK)
-    return params->omega.is_learnt ? refuse_block(reader, "omega: needs inference polya-gamma")
-                                   : GPNN_OK;
+    return params->omega.is_learnt
+               ? gpnn_parameters_refuse_block(reader, "omega: needs inference polya-gamma")
+               : GPNN_OK;
   if (last_target(reader)->likelihood != GPNN_LIKELIHOOD_CATEGORICAL)
-    return refuse_block(reader, "inference polya-gamma needs likelihood categorical");
+    return gpnn_parameters_refuse_block(reader,
+                                        "inference polya-gamma needs likelihood categorical");
   if (params->link.slope > 0 || params->link.evidence > 0 || params->link.floor > 0 ||
       params->link.spread > 0 || params->link.n_bias > 0)
-    return refuse_block(reader, "inference polya-gamma has no link");
+    return gpnn_parameters_refuse_block(reader, "inference polya-gamma has no link");
   if (params->mean.kind != GPNN_MEAN_ZERO)
-    return refuse_block(reader, "inference polya-gamma has a mean of zero");
+    return gpnn_parameters_refuse_block(reader, "inference polya-gamma has a mean of zero");
   if (params->covariance.rotation != NULL)
-    return refuse_block(reader, "inference polya-gamma has no rotation");
+    return gpnn_parameters_refuse_block(reader, "inference polya-gamma has no rotation");
   return GPNN_OK;
 }
 
@@ -158,13 +162,13 @@ static enum gpnn_status check_link(struct gpnn_parameters_reader *reader)
              link->n_bias > 0;
   bool is_categorical = last_target(reader)->likelihood == GPNN_LIKELIHOOD_CATEGORICAL;
   if (is_categorical && reader->params->inference == GPNN_INFERENCE_LINK && !all)
-    return refuse_block(reader,
-                        "likelihood categorical needs link-slope, link-evidence, link-floor, "
-                        "link-spread and link-bias");
+    return gpnn_parameters_refuse_block(
+        reader, "likelihood categorical needs link-slope, link-evidence, link-floor, "
+                "link-spread and link-bias");
   if (!is_categorical && some)
-    return refuse_block(reader, "the lines of a link need likelihood categorical");
+    return gpnn_parameters_refuse_block(reader, "the lines of a link need likelihood categorical");
   if (!is_categorical && reader->params->calibration.temperature > 0)
-    return refuse_block(reader, "temperature: needs likelihood categorical");
+    return gpnn_parameters_refuse_block(reader, "temperature: needs likelihood categorical");
   return GPNN_OK;
 }
 
@@ -174,14 +178,15 @@ static enum gpnn_status check_counts(struct gpnn_parameters_reader *reader)
   const struct gpnn_parameters *params = reader->params, *target = last_target(reader);
   bool is_negbin = target->likelihood == GPNN_LIKELIHOOD_NEGBIN;
   if (params->dispersion > 0 && !is_negbin)
-    return refuse_block(reader, "dispersion: needs likelihood negbin");
+    return gpnn_parameters_refuse_block(reader, "dispersion: needs likelihood negbin");
   if (!gpnn_likelihood_is_of_counts(target->likelihood)) return GPNN_OK;
   if (is_negbin && target->dispersion == 0)
-    return refuse_block(reader, "likelihood negbin needs dispersion");
-  if (params != target) return refuse_block(reader, "counts are not predicted by several members");
+    return gpnn_parameters_refuse_block(reader, "likelihood negbin needs dispersion");
+  if (params != target)
+    return gpnn_parameters_refuse_block(reader, "counts are not predicted by several members");
   if (params->transform.kind != GPNN_TRANSFORM_NONE)
-    return refuse_block(reader, "transform: counts have none");
-  if (params->degrees > 0) return refuse_block(reader, "degrees: counts have none");
+    return gpnn_parameters_refuse_block(reader, "transform: counts have none");
+  if (params->degrees > 0) return gpnn_parameters_refuse_block(reader, "degrees: counts have none");
   return GPNN_OK;
 }
 
@@ -191,25 +196,58 @@ static enum gpnn_status check_index(struct gpnn_parameters_reader *reader)
   const struct gpnn_provenance *first = &last_target(reader)->provenance;
   const struct gpnn_provenance *own = &reader->params->provenance;
   if (!own->has_index || (first->has_index && own->index == first->index)) return GPNN_OK;
-  if (!first->has_index) return refuse_block(reader, "has an index, but member 1 has none");
-  return refuse_block(reader,
-                      "made from index %016" PRIx64 ", but member 1 from %016" PRIx64
-                      ": members must come from one index",
-                      own->index, first->index);
+  if (!first->has_index)
+    return gpnn_parameters_refuse_block(reader, "has an index, but member 1 has none");
+  return gpnn_parameters_refuse_block(reader,
+                                      "made from index %016" PRIx64
+                                      ", but member 1 from %016" PRIx64
+                                      ": members must come from one index",
+                                      own->index, first->index);
+}
+
+/* Lines that a block about rows needs are not allowed in one about a grid. */
+static enum gpnn_status check_lines(struct gpnn_parameters_reader *reader)
+{
+  const struct gpnn_parameters_line *line;
+  bool is_grid = reader->n_factors > 0;
+  for (size_t i = 0; (line = gpnn_parameters_line_at(i)) != NULL; i++) {
+    bool absent = is_grid && gpnn_parameters_line_is_of_rows(line);
+    if (absent && reader->seen[i])
+      return gpnn_parameters_refuse_block(reader,
+                                          "%s: belongs to parameters of rows, but the line factors "
+                                          "makes these those of a grid",
+                                          gpnn_parameters_line_name(line));
+    if (!absent && gpnn_parameters_line_is_required(line) && !reader->seen[i])
+      return gpnn_parameters_refuse_block(reader, "%s is missing", gpnn_parameters_line_name(line));
+  }
+  return GPNN_OK;
+}
+
+/* A grid has one process, and what is observed there is a number. */
+static enum gpnn_status check_grid(struct gpnn_parameters_reader *reader)
+{
+  const struct gpnn_parameters *target = last_target(reader);
+  if (target->grid.n_factors == 0) return GPNN_OK;
+  if (gpnn_parameters_in_member(reader))
+    return gpnn_parameters_refuse_block(reader, "a grid is not predicted by several members");
+  if (target->likelihood == GPNN_LIKELIHOOD_GAUSSIAN ||
+      target->likelihood == GPNN_LIKELIHOOD_STUDENT)
+    return GPNN_OK;
+  return gpnn_parameters_refuse_block(reader, "the likelihood of a grid is gaussian or student");
 }
 
 enum gpnn_status gpnn_parameters_complete(struct gpnn_parameters_reader *reader)
 {
-  const struct gpnn_parameters_line *line;
-  for (size_t i = 0; (line = gpnn_parameters_line_at(i)) != NULL; i++)
-    if (gpnn_parameters_line_is_required(line) && !reader->seen[i])
-      return refuse_block(reader, "%s is missing", gpnn_parameters_line_name(line));
+  enum gpnn_status status = check_lines(reader);
+  if (status == GPNN_OK) status = gpnn_parameters_complete_factors(reader);
+  if (status == GPNN_OK) status = check_grid(reader);
+  if (status != GPNN_OK) return status;
   if (!gpnn_parameters_can_have(reader->params->covariance.kernelscale,
                                 reader->params->covariance.noise))
-    return refuse_block(reader, "kernelscale and noise are too large to add");
+    return gpnn_parameters_refuse_block(reader, "kernelscale and noise are too large to add");
   if (gpnn_parameters_in_member(reader) && reader->params->weight == 0)
-    return refuse_block(reader, "weight is missing");
-  enum gpnn_status status = check_mean(reader);
+    return gpnn_parameters_refuse_block(reader, "weight is missing");
+  status = check_mean(reader);
   if (status == GPNN_OK) status = check_scale(reader);
   if (status == GPNN_OK) status = check_inference(reader);
   if (status == GPNN_OK) status = check_link(reader);
@@ -226,8 +264,10 @@ enum gpnn_status gpnn_parameters_complete_target(struct gpnn_parameters_reader *
   double sum = 0;
   for (size_t k = 0; k < n; k++) sum += gpnn_parameters_member(target, k)->weight;
   reader->params = &reader->blocks[reader->n_blocks - 1]; /* the messages concern all members */
-  if (n > 1 && target->weight == 0) return refuse_block(reader, "weight of member 1 is missing");
+  if (n > 1 && target->weight == 0)
+    return gpnn_parameters_refuse_block(reader, "weight of member 1 is missing");
   if ((n == 1 && target->weight == 0) || fabs(sum - 1) <= rounding) return GPNN_OK;
-  if (n == 1) return refuse_block(reader, "weight: %g, the only member has 1", sum);
-  return refuse_block(reader, "the weights of %zu members sum to %g, not to 1", n, sum);
+  if (n == 1) return gpnn_parameters_refuse_block(reader, "weight: %g, the only member has 1", sum);
+  return gpnn_parameters_refuse_block(reader, "the weights of %zu members sum to %g, not to 1", n,
+                                      sum);
 }

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,7 @@ struct gpnn_parameters_line {
   const char *name;
   enum kind kind;
   bool required, shared; /* shared: only the target has it, not its further members */
+  bool of_rows;          /* the parameters of a grid do not have it */
   enum range range;      /* of NUMBER and LIST */
   uint64_t most;         /* of COUNT, which is at least 1 */
   size_t value, length;  /* offsets in struct gpnn_parameters: of a double, a size_t, a
@@ -37,32 +37,7 @@ struct gpnn_parameters_line {
                             struct gpnn_error *err);
 };
 
-/* ---- text --------------------------------------------------------------------------------- */
-
-enum gpnn_status gpnn_parameters_refuse(struct gpnn_parameters_reader *reader, const char *format,
-                                        ...)
-{
-  char what[256];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(what, sizeof what, format, args);
-  va_end(args);
-  return gpnn_fail(reader->err, GPNN_EDATA, "%s:%zu: %s", reader->name, reader->line, what);
-}
-
-bool gpnn_parameters_is_blank(char c)
-{
-  return c == ' ' || c == '\t' || c == '\r';
-}
-
-struct gpnn_span gpnn_parameters_next_word(struct gpnn_span *rest)
-{
-  while (rest->length > 0 && gpnn_parameters_is_blank(*rest->at)) rest->at++, rest->length--;
-  struct gpnn_span word = {rest->at, 0};
-  while (rest->length > 0 && !gpnn_parameters_is_blank(*rest->at))
-    rest->at++, rest->length--, word.length++;
-  return word;
-}
+/* ---- writing ------------------------------------------------------------------------------ */
 
 /* Writes a tab and a number. */
 static enum gpnn_status write_number(struct gpnn_output *output, double value,
@@ -366,40 +341,48 @@ static enum gpnn_status write_index(const struct gpnn_parameters *params,
 #define LENGTH(member) .length = offsetof(struct gpnn_parameters, member)
 
 static const struct gpnn_parameters_line lines[] = {
-    {"kernel", OTHER, .required = true, .read = read_kernel, .write = write_kernel},
-    {"rotation", LIST, AT(covariance.rotation), LENGTH(covariance.n_rotation),
+    {"factors", OTHER, .shared = true, .many = true, .read = gpnn_parameters_read_factors,
+     .write = gpnn_parameters_write_factors},
+    {"factor-mean", OTHER, .shared = true, .read = gpnn_parameters_read_factor_mean,
+     .write = gpnn_parameters_write_factor_mean},
+    {"kernel", OTHER, .of_rows = true, .required = true, .read = read_kernel,
+     .write = write_kernel},
+    {"rotation", LIST, .of_rows = true, AT(covariance.rotation), LENGTH(covariance.n_rotation),
      .check = check_rotation},
-    {"lengthscale", LIST, .required = true, .range = POSITIVE, AT(covariance.lengthscale),
-     LENGTH(covariance.n_lengthscales), .check = check_lengthscales},
+    {"lengthscale", LIST, .of_rows = true, .required = true, .range = POSITIVE,
+     AT(covariance.lengthscale), LENGTH(covariance.n_lengthscales), .check = check_lengthscales},
     {"kernelscale", NUMBER, .required = true, .range = POSITIVE, AT(covariance.kernelscale)},
     {"noise", NUMBER, .required = true, .range = NON_NEGATIVE, AT(covariance.noise)},
-    {"mean", OTHER, .read = read_mean, .write = write_mean},
-    {"coefficients", LIST, AT(mean.coefficients), LENGTH(mean.n_coefficients)},
-    {"covariance", OTHER, .many = true, .read = read_covariance, .write = write_covariance},
+    {"mean", OTHER, .of_rows = true, .read = read_mean, .write = write_mean},
+    {"coefficients", LIST, .of_rows = true, AT(mean.coefficients), LENGTH(mean.n_coefficients)},
+    {"covariance", OTHER, .of_rows = true, .many = true, .read = read_covariance,
+     .write = write_covariance},
     {"likelihood", OTHER, .shared = true, .read = gpnn_parameters_read_likelihood,
      .write = gpnn_parameters_write_likelihood},
     {"scale", NUMBER, .shared = true, .range = POSITIVE, AT(scale.factor),
      .check = gpnn_parameters_check_scale},
-    {"scale-misfit", TERM, .shared = true, AT(scale.term[GPNN_SCALE_MISFIT])},
-    {"scale-nearest", TERM, .shared = true, AT(scale.term[GPNN_SCALE_NEAREST])},
-    {"scale-share", TERM, .shared = true, AT(scale.term[GPNN_SCALE_SHARE])},
-    {"scale-mean", TERM, .shared = true, AT(scale.term[GPNN_SCALE_MEAN])},
-    {"scale-mean-square", TERM, .shared = true, AT(scale.term[GPNN_SCALE_MEAN_SQUARE])},
-    {"inference", OTHER, .read = gpnn_parameters_read_inference,
+    {"scale-misfit", TERM, .of_rows = true, .shared = true, AT(scale.term[GPNN_SCALE_MISFIT])},
+    {"scale-nearest", TERM, .of_rows = true, .shared = true, AT(scale.term[GPNN_SCALE_NEAREST])},
+    {"scale-share", TERM, .of_rows = true, .shared = true, AT(scale.term[GPNN_SCALE_SHARE])},
+    {"scale-mean", TERM, .of_rows = true, .shared = true, AT(scale.term[GPNN_SCALE_MEAN])},
+    {"scale-mean-square", TERM, .of_rows = true, .shared = true,
+     AT(scale.term[GPNN_SCALE_MEAN_SQUARE])},
+    {"inference", OTHER, .of_rows = true, .read = gpnn_parameters_read_inference,
      .write = gpnn_parameters_write_inference},
-    {"omega", OTHER, .read = gpnn_parameters_read_omega, .write = gpnn_parameters_write_omega},
-    {"link-slope", NUMBER, .range = POSITIVE, AT(link.slope)},
-    {"link-evidence", NUMBER, .range = POSITIVE, AT(link.evidence)},
-    {"link-floor", NUMBER, .range = POSITIVE, AT(link.floor)},
-    {"link-spread", NUMBER, .range = POSITIVE, AT(link.spread)},
-    {"link-bias", LIST, AT(link.bias), LENGTH(link.n_bias)},
-    {"dispersion", NUMBER, .shared = true, .range = POSITIVE, AT(dispersion),
+    {"omega", OTHER, .of_rows = true, .read = gpnn_parameters_read_omega,
+     .write = gpnn_parameters_write_omega},
+    {"link-slope", NUMBER, .of_rows = true, .range = POSITIVE, AT(link.slope)},
+    {"link-evidence", NUMBER, .of_rows = true, .range = POSITIVE, AT(link.evidence)},
+    {"link-floor", NUMBER, .of_rows = true, .range = POSITIVE, AT(link.floor)},
+    {"link-spread", NUMBER, .of_rows = true, .range = POSITIVE, AT(link.spread)},
+    {"link-bias", LIST, .of_rows = true, AT(link.bias), LENGTH(link.n_bias)},
+    {"dispersion", NUMBER, .of_rows = true, .shared = true, .range = POSITIVE, AT(dispersion),
      .check = check_dispersion},
     {"degrees", NUMBER, .shared = true, .range = POSITIVE, AT(degrees), .check = check_degrees},
     {"transform", OTHER, .shared = true, .many = true, .read = gpnn_parameters_read_transform,
      .write = gpnn_parameters_write_transform},
-    {"neighbours", COUNT, .most = INT_MAX, AT(neighbours)},
-    {"weight", NUMBER, .range = POSITIVE, AT(weight)},
+    {"neighbours", COUNT, .of_rows = true, .most = INT_MAX, AT(neighbours)},
+    {"weight", NUMBER, .of_rows = true, .range = POSITIVE, AT(weight)},
     {"fit-rows", COUNT, .most = INT64_MAX, AT(provenance.fit_rows)},
     {"fit-seed", OTHER, .read = gpnn_parameters_read_seed, .write = gpnn_parameters_write_seed},
     {"fit-objective", OTHER, .many = true, .read = gpnn_parameters_read_objective,
@@ -411,7 +394,7 @@ static const struct gpnn_parameters_line lines[] = {
     {"temperature", NUMBER, .shared = true, .range = POSITIVE, AT(calibration.temperature)},
     {"conformal", OTHER, .shared = true, .many = true, .read = read_conformal,
      .write = write_conformal},
-    {"distances", OTHER, .shared = true, .many = true, .read = read_distances,
+    {"distances", OTHER, .of_rows = true, .shared = true, .many = true, .read = read_distances,
      .write = write_distances},
     {"index", OTHER, .read = read_index, .write = write_index},
 };
@@ -432,6 +415,11 @@ const char *gpnn_parameters_line_name(const struct gpnn_parameters_line *line)
 bool gpnn_parameters_line_is_required(const struct gpnn_parameters_line *line)
 {
   return line->required;
+}
+
+bool gpnn_parameters_line_is_of_rows(const struct gpnn_parameters_line *line)
+{
+  return line->of_rows;
 }
 
 static enum gpnn_status read_values(const struct gpnn_parameters_line *line,
@@ -479,6 +467,7 @@ enum gpnn_status gpnn_parameters_line_write(const struct gpnn_parameters_line *l
   const size_t *count = value, *n = length;
   const double *number = value;
   double *const *list = value;
+  if (line->of_rows && params->grid.n_factors > 0) return GPNN_OK;
   switch (line->kind) {
   case NUMBER:
     return line->required || *number != 0

@@ -18,6 +18,29 @@ struct gpnn_span {
   size_t length;
 };
 
+/* What the text says about one factor of a grid, in lines that begin with its name and a dot. */
+enum gpnn_factor_field {
+  GPNN_FACTOR_KERNEL,
+  GPNN_FACTOR_INPUTS,
+  GPNN_FACTOR_LENGTHSCALE, /* from here on numbers */
+  GPNN_FACTOR_PERIOD,
+  GPNN_FACTOR_NUGGET,
+  GPNN_FACTOR_LOADINGS,
+  GPNN_FACTOR_OWN,
+  GPNN_FACTOR_NOISE,
+  GPNN_FACTOR_FIELDS
+};
+
+/* The lines of one factor as they were read, in any order; at the end of the block they become a
+ * factor. */
+struct gpnn_factor_lines {
+  char *name;                          /* owned */
+  size_t line[GPNN_FACTOR_FIELDS];     /* where each was; 0: nowhere */
+  char *word[GPNN_FACTOR_LENGTHSCALE]; /* owned */
+  double *list[GPNN_FACTOR_FIELDS];    /* owned */
+  size_t n[GPNN_FACTOR_FIELDS];        /* of each list */
+};
+
 /* The parameters read so far, in blocks of one target or one further member each, and the position
  * in the text. */
 struct gpnn_parameters_reader {
@@ -33,6 +56,8 @@ struct gpnn_parameters_reader {
   bool seen[GPNN_PARAMETERS_MAX_LINES]; /* which lines of the table were read */
   size_t n_seen, n_comments;
   size_t n_covariance; /* numbers in the lower triangle of mean.covariance */
+  size_t n_factors;    /* of the grid that the block is about; 0: it is about rows */
+  struct gpnn_factor_lines factor[GPNN_GRID_FACTORS];
 };
 
 /* A line of the format. */
@@ -44,6 +69,9 @@ const struct gpnn_parameters_line *gpnn_parameters_line_at(size_t i);
 
 const char *gpnn_parameters_line_name(const struct gpnn_parameters_line *line);
 bool gpnn_parameters_line_is_required(const struct gpnn_parameters_line *line);
+
+/* True if the parameters of a grid do not have the line. */
+bool gpnn_parameters_line_is_of_rows(const struct gpnn_parameters_line *line);
 
 /* Reads what follows the name of a line into the last block.  GPNN_EDATA: no value, too many, or a
  * bad one; the block is of a further member, and the line concerns the target as a whole. */
@@ -73,6 +101,11 @@ gpnn_parameters_complete_target(struct gpnn_parameters_reader *reader);
 GPNN_PRINTF(2, 3)
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_refuse(struct gpnn_parameters_reader *reader,
                                                         const char *format, ...);
+
+/* The same about the last block as a whole: "stream: " and which block, if there are several. */
+GPNN_PRINTF(2, 3)
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_refuse_block(struct gpnn_parameters_reader *reader,
+                                                              const char *format, ...);
 
 /* GPNN_EDATA: 'word' is not a whole number from 'least' to 'most'; 'name' is that of the line. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_whole(struct gpnn_parameters_reader *reader,
@@ -165,6 +198,56 @@ gpnn_parameters_read_transform(struct gpnn_parameters_reader *reader, struct gpn
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_parameters_write_transform(const struct gpnn_parameters *params, struct gpnn_output *output,
                                 struct gpnn_error *err);
+
+/* ---- parameters_grid.c: the lines of the factors of a grid ----------------------------------- */
+
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_factors(struct gpnn_parameters_reader *reader,
+                                                              struct gpnn_span values);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_read_factor_mean(struct gpnn_parameters_reader *reader, struct gpnn_span word);
+
+/* Reads the line called 'name', which has a dot in it, of one factor. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_read_factor_line(struct gpnn_parameters_reader *reader, struct gpnn_span name,
+                                 struct gpnn_span values);
+
+/* Makes factors of what was read, at the end of a block, and forgets the lines. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_complete_factors(struct gpnn_parameters_reader *reader);
+void gpnn_parameters_forget_factors(struct gpnn_parameters_reader *reader);
+
+/* Writes the names of the factors and all lines of each. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_factors(const struct gpnn_parameters *params,
+                                                               struct gpnn_output *output,
+                                                               struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_write_factor_mean(const struct gpnn_parameters *params, struct gpnn_output *output,
+                                  struct gpnn_error *err);
+
+/* ---- parameters_factor.c: the numbers of a factor -------------------------------------------- */
+
+/* The name of a field, behind the dot. */
+const char *gpnn_factor_field_name(enum gpnn_factor_field field);
+
+/* The field called so, or GPNN_FACTOR_FIELDS. */
+enum gpnn_factor_field gpnn_factor_field_by_name(struct gpnn_span name);
+
+/* Number 'i' of a field of factor 'a', in the order of the text; NULL: there are not so many. */
+double *gpnn_factor_field_number(const struct gpnn_grid_process *grid, size_t a,
+                                 enum gpnn_factor_field field, size_t i);
+size_t gpnn_factor_field_count(const struct gpnn_grid_process *grid, size_t a,
+                               enum gpnn_factor_field field);
+
+/* What is wrong with a number of the field, as "not a positive number"; NULL: nothing, and
+ * '*value' is it. */
+const char *gpnn_factor_field_read(enum gpnn_factor_field field, struct gpnn_span word,
+                                   double *value);
+
+/* GPNN_EMISMATCH: the parameters of a grid do not fit 'dataset', or those of rows do not because it
+ * is a grid. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check_grid(const struct gpnn_parameters *params,
+                                                            const struct gpnn_dataset *dataset,
+                                                            struct gpnn_error *err);
 
 /* ---- text --------------------------------------------------------------------------------- */
 

@@ -1,5 +1,7 @@
 #include <ctype.h>
 #include <search.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +11,33 @@
 #include "kernel/parameters_private.h"
 
 enum { DEFAULT_NEIGHBOURS = 400, MAX_BYTES = 16 << 20 };
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+enum gpnn_status gpnn_parameters_refuse(struct gpnn_parameters_reader *reader, const char *format,
+                                        ...)
+{
+  char what[256];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(what, sizeof what, format, args);
+  va_end(args);
+  return gpnn_fail(reader->err, GPNN_EDATA, "%s:%zu: %s", reader->name, reader->line, what);
+}
+
+bool gpnn_parameters_is_blank(char c)
+{
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+struct gpnn_span gpnn_parameters_next_word(struct gpnn_span *rest)
+{
+  while (rest->length > 0 && gpnn_parameters_is_blank(*rest->at)) rest->at++, rest->length--;
+  struct gpnn_span word = {rest->at, 0};
+  while (rest->length > 0 && !gpnn_parameters_is_blank(*rest->at))
+    rest->at++, rest->length--, word.length++;
+  return word;
+}
 
 /* ---- blocks ------------------------------------------------------------------------------- */
 
@@ -160,6 +189,8 @@ static enum gpnn_status read_line(struct gpnn_parameters_reader *reader, struct 
   while ((entry = gpnn_parameters_line_at(i)) != NULL &&
          !is_name(name, gpnn_parameters_line_name(entry)))
     i++;
+  if (entry == NULL && memchr(name.at, '.', name.length) != NULL && reader->n_seen > 0)
+    return gpnn_parameters_read_factor_line(reader, name, line);
   if (entry == NULL) return unknown_name(reader, name);
   if (reader->seen[i])
     return gpnn_parameters_refuse(reader, "%s: given a second time",
@@ -280,6 +311,7 @@ enum gpnn_status gpnn_parameters_read_with_state(struct gpnn_parameters **params
   for (size_t i = 0; i < reader.n_blocks && status == GPNN_OK; i++)
     status = gpnn_parameters_take_omega(&reader.blocks[i], found, reader.name, err);
   forget_names(&reader);
+  gpnn_parameters_forget_factors(&reader);
   if (status == GPNN_OK) {
     *params = reader.blocks;
     *n = reader.n_blocks;

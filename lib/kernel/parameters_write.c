@@ -76,10 +76,26 @@ static enum gpnn_status check_targets(const struct gpnn_parameters *params, size
   return GPNN_OK;
 }
 
+/* Names of factors that the text could not be read with. */
+static enum gpnn_status check_factors(const struct gpnn_parameters *params, size_t n,
+                                      struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  for (size_t i = 0; i < n; i++)
+    for (size_t a = 0; a < params[i].grid.n_factors; a++) {
+      const char *name = params[i].grid.factor[a].name;
+      if (name == NULL || !gpnn_parameters_can_name_factor(name))
+        return gpnn_fail(err, GPNN_EDATA, "factor \"%s\": " GPNN_FACTOR_NAME_RULE,
+                         name == NULL ? "" : gpnn_mask(shown, name, strlen(name)));
+    }
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_parameters_write(const struct gpnn_parameters *params, size_t n,
                                        struct gpnn_output *output, struct gpnn_error *err)
 {
   enum gpnn_status status = check_targets(params, n, err);
+  if (status == GPNN_OK) status = check_factors(params, n, err);
   if (status == GPNN_OK)
     status = gpnn_output_printf(output, err, "%s %d\n", GPNN_PARAMETERS_FIRST_LINE,
                                 GPNN_PARAMETERS_VERSION);
