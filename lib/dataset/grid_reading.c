@@ -9,7 +9,7 @@
 #include "dataset/grid_private.h"
 #include "table/columns.h"
 
-enum { BAD_LEVEL = UINT32_MAX };
+static const uint32_t bad_level = UINT32_MAX;
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
@@ -277,7 +277,7 @@ static enum gpnn_status find_level(struct gpnn_grid_reading *reading, struct gpn
                                    uint32_t *level, struct gpnn_error *err)
 {
   struct gpnn_field key;
-  uint32_t text = 0, found = BAD_LEVEL;
+  uint32_t text = 0, found = bad_level;
   size_t n_before = axis->texts.n;
   decide_names(reading, axis, table, record);
   enum gpnn_status status = make_key(reading, axis, record, &key, err);
@@ -287,8 +287,8 @@ static enum gpnn_status find_level(struct gpnn_grid_reading *reading, struct gpn
                                       sizeof *axis->level_of_text))
     status = gpnn_fail_memory(err, "for the levels of a grid");
   if (status != GPNN_OK) return status;
-  if (axis->texts.n > n_before) axis->level_of_text[text] = BAD_LEVEL;
-  if (axis->level_of_text[text] == BAD_LEVEL) {
+  if (axis->texts.n > n_before) axis->level_of_text[text] = bad_level;
+  if (axis->level_of_text[text] == bad_level) {
     status = axis->has_names ? find_name(reading, axis, table, record, &found, err)
                              : find_place(reading, axis, table, record, &found, err);
     if (status != GPNN_OK) return status;
