@@ -148,6 +148,42 @@ static void names_and_ranks_are_told(void **state)
   lattice_free(&l);
 }
 
+/* What is chosen for a grid, with its rank in '*rank'. */
+static const char *chosen(const struct lattice *l, struct gpnn_grid_system_options options,
+                          size_t *rank)
+{
+  struct gpnn_grid_system *system = lattice_system(l, &options);
+  const char *name = gpnn_grid_system_preconditioner(system, rank);
+  gpnn_grid_system_free(system);
+  return name;
+}
+
+static void the_choice_is_that_of_least_work(void **state)
+{
+  (void)state;
+  size_t few, many, rank;
+  struct lattice l = with_holes(0);
+  assert_string_equal(chosen(&l, (struct gpnn_grid_system_options){0}, &rank), "grid");
+  /* Where the noise is not the same for all, the inverse of the full grid is not exact. */
+  l.noise[3] *= 2;
+  assert_string_equal(chosen(&l, (struct gpnn_grid_system_options){0}, &rank), "eigen");
+  /* So much noise that iterations are few. */
+  for (size_t i = 0; i < l.n_cells; i++) l.noise[i] = 1e6;
+  assert_string_equal(chosen(&l, (struct gpnn_grid_system_options){.columns = 1}, &rank), "none");
+  lattice_free(&l);
+  /* Preparation pays the more, the more there is to solve. */
+  l = lattice_make(2, (size_t[]){90, 40}, 0.4, 1e-3, 78);
+  chosen(&l, (struct gpnn_grid_system_options){.columns = 1}, &few);
+  assert_string_equal(chosen(&l, (struct gpnn_grid_system_options){.columns = 1000}, &many),
+                      "eigen");
+  assert_true(many > few);
+  /* A rank by a rank has to fit a quarter of the memory, or there is no room for eigenvectors. */
+  chosen(&l, (struct gpnn_grid_system_options){.columns = 1000, .memory = 700000}, &few);
+  assert_true(few < many && few * few * 8 <= 700000 / 4);
+  assert_string_equal(chosen(&l, (struct gpnn_grid_system_options){.memory = 1000}, &rank), "none");
+  lattice_free(&l);
+}
+
 /* Fails unless solutions are the same bytes with 1, 3 and 8 threads. */
 static void check_threads(const struct lattice *l, struct gpnn_grid_system_options options)
 {
@@ -198,6 +234,7 @@ int main(void)
       cmocka_unit_test(blocks_are_exact),
       cmocka_unit_test(rank_saves_iterations),
       cmocka_unit_test(little_memory_leaves_the_diagonal_of_blocks),
+      cmocka_unit_test(the_choice_is_that_of_least_work),
       cmocka_unit_test(names_and_ranks_are_told),
       cmocka_unit_test(threads_do_not_change_solutions),
   };

@@ -326,6 +326,8 @@ enum gpnn_status gpnn_grid_eigen_apply(const struct gpnn_grid_eigen *e, size_t c
 {
   size_t size = e->p * columns * e->q;
   double *turned = scratch + size, *u = turned + e->used * e->p * columns;
+  threads = gpnn_blas_claim(threads);
+  if (threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
   gpnn_grid_blocks_apply(&e->blocks, columns, x, scratch, threads);
   enum gpnn_status status = project(e, columns, scratch, u, turned, threads, err);
   if (status != GPNN_OK) return status;
