@@ -111,28 +111,34 @@ static enum gpnn_status keep_vectors(struct gpnn_grid_eigen *eigen,
 
 /* ---- the small system --------------------------------------------------------------------- */
 
-/* How many eigenvectors of K_T the blocks are applied to at once. */
-enum { TOGETHER = 16 };
+/* How many eigenvectors of K_T the blocks are applied to at once: 16, or as many as take about 32
+ * MiB, at least one. */
+static size_t vectors_together(const struct gpnn_grid_eigen *e)
+{
+  size_t n = ((size_t)1 << 22) / (e->p * e->q);
+  return n > 16 ? 16 : n + (n == 0);
+}
 
 struct forming {
   struct gpnn_grid_eigen *eigen;
   int threads;
-  double *spread;  /* p by TOGETHER by q: eigenvectors of K_T at every level */
+  size_t together;
+  double *spread;  /* p by together by q: eigenvectors of K_T at every level */
   double *applied; /* the same, times the blocks' inverses */
-  double *weight;  /* p by TOGETHER by used: what E_T B_s^-1 E_T' is at level s */
+  double *weight;  /* p by together by used: what E_T B_s^-1 E_T' is at level s */
   double *scaled;  /* widest by p */
   double *product; /* widest by widest */
 };
 
 /* The part of F' B^-1 F for eigenvectors j and k <= j of K_T, which is E_S diag(w) E_S'. */
-static enum gpnn_status form_pair(const struct forming *f, size_t j, size_t k, size_t together,
+static enum gpnn_status form_pair(const struct forming *f, size_t j, size_t k, size_t n_rows,
                                   struct gpnn_error *err)
 {
   struct gpnn_grid_eigen *e = f->eigen;
-  const double *weight = f->weight + j % TOGETHER * e->used + k;
+  const double *weight = f->weight + j % f->together * e->used + k;
   for (size_t i = 0; i < e->count[j]; i++)
     for (size_t s = 0; s < e->p; s++)
-      f->scaled[i * e->p + s] = e->outer[i * e->p + s] * weight[s * together * e->used];
+      f->scaled[i * e->p + s] = e->outer[i * e->p + s] * weight[s * n_rows * e->used];
   struct gpnn_grid_contraction c = {.left = e->count[j],
                                     .d = e->p,
                                     .right = 1,
@@ -151,11 +157,12 @@ static enum gpnn_status form_pair(const struct forming *f, size_t j, size_t k, s
   return GPNN_OK;
 }
 
-/* All parts of the rows of eigenvectors 'first' of K_T and those after it, TOGETHER at most. */
+/* All parts of the rows of eigenvectors 'first' of K_T and those after it that are taken together.
+ */
 static enum gpnn_status form_rows(const struct forming *f, size_t first, struct gpnn_error *err)
 {
   struct gpnn_grid_eigen *e = f->eigen;
-  size_t n = e->used - first < TOGETHER ? e->used - first : TOGETHER;
+  size_t n = e->used - first < f->together ? e->used - first : f->together;
   for (size_t s = 0; s < e->p; s++)
     memcpy(f->spread + s * n * e->q, e->inner + first * e->q, n * e->q * sizeof *f->spread);
   gpnn_grid_blocks_apply(&e->blocks, n, f->spread, f->applied, f->threads);
@@ -169,18 +176,18 @@ static enum gpnn_status form_rows(const struct forming *f, size_t first, struct 
 
 static enum gpnn_status form(struct gpnn_grid_eigen *e, int threads, struct gpnn_error *err)
 {
-  struct forming f = {.eigen = e, .threads = threads};
+  struct forming f = {.eigen = e, .threads = threads, .together = vectors_together(e)};
   enum gpnn_status status = GPNN_OK;
-  f.spread = gpnn_alloc(e->p * TOGETHER, e->q, sizeof *f.spread);
-  f.applied = gpnn_alloc(e->p * TOGETHER, e->q, sizeof *f.applied);
-  f.weight = gpnn_alloc(e->p * TOGETHER, e->used, sizeof *f.weight);
+  f.spread = gpnn_alloc(e->p * f.together, e->q, sizeof *f.spread);
+  f.applied = gpnn_alloc(e->p * f.together, e->q, sizeof *f.applied);
+  f.weight = gpnn_alloc(e->p * f.together, e->used, sizeof *f.weight);
   f.scaled = gpnn_alloc(e->widest, e->p, sizeof *f.scaled);
   f.product = gpnn_alloc(e->widest, e->widest, sizeof *f.product);
   e->factor = gpnn_alloc(e->rank, e->rank, sizeof *e->factor);
   if (f.spread == NULL || f.applied == NULL || f.weight == NULL || f.scaled == NULL ||
       f.product == NULL || e->factor == NULL)
     status = gpnn_fail_memory(err, MEMORY_FOR);
-  for (size_t j = 0; j < e->used && status == GPNN_OK; j += TOGETHER)
+  for (size_t j = 0; j < e->used && status == GPNN_OK; j += f.together)
     status = form_rows(&f, j, err);
   free(f.spread);
   free(f.applied);
@@ -235,6 +242,12 @@ gpnn_grid_eigen_new(struct gpnn_grid_eigen **made, const struct gpnn_grid_cells 
   else
     gpnn_grid_eigen_free(eigen);
   return status;
+}
+
+size_t gpnn_grid_eigen_bytes(const struct gpnn_grid_eigen *e)
+{
+  size_t blocks = e->p * e->q * (e->blocks.diagonal ? 1 : e->q);
+  return (e->rank * e->rank + e->widest * e->p + blocks) * sizeof(double);
 }
 
 size_t gpnn_grid_eigen_rank(const struct gpnn_grid_eigen *eigen)

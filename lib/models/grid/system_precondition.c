@@ -30,8 +30,10 @@ static enum gpnn_status make_eigen(struct gpnn_grid_preconditioner_state *state,
         gpnn_grid_eigen_new(&state->eigen, cells, &outer, &inner, &plan, options->threads, err);
   gpnn_grid_spectrum_release(&outer);
   gpnn_grid_spectrum_release(&inner);
-  if (status == GPNN_OK) state->rank = gpnn_grid_eigen_rank(state->eigen);
-  return status;
+  if (status != GPNN_OK) return status;
+  state->rank = gpnn_grid_eigen_rank(state->eigen);
+  state->bytes = gpnn_grid_eigen_bytes(state->eigen);
+  return GPNN_OK;
 }
 
 static enum gpnn_status make_pivoted(struct gpnn_grid_preconditioner_state *state,
@@ -43,8 +45,10 @@ static enum gpnn_status make_pivoted(struct gpnn_grid_preconditioner_state *stat
   if (rank > cells->n_observed) rank = cells->n_observed;
   enum gpnn_status status =
       gpnn_grid_pivoted_new(&state->pivoted, cells, rank, options->threads, err);
-  if (status == GPNN_OK) state->rank = gpnn_grid_pivoted_rank(state->pivoted);
-  return status;
+  if (status != GPNN_OK) return status;
+  state->rank = gpnn_grid_pivoted_rank(state->pivoted);
+  state->bytes = cells->outer * cells->inner * state->rank * sizeof(double);
+  return GPNN_OK;
 }
 
 static enum gpnn_status make(struct gpnn_grid_preconditioner_state *state,

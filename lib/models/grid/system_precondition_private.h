@@ -86,6 +86,9 @@ gpnn_grid_eigen_new(struct gpnn_grid_eigen **made, const struct gpnn_grid_cells 
 
 size_t gpnn_grid_eigen_rank(const struct gpnn_grid_eigen *eigen);
 
+/* About the memory that it takes. */
+size_t gpnn_grid_eigen_bytes(const struct gpnn_grid_eigen *eigen);
+
 /* The numbers of scratch that an application to 'columns' vectors needs. */
 size_t gpnn_grid_eigen_scratch(const struct gpnn_grid_eigen *eigen, size_t columns);
 
@@ -157,6 +160,7 @@ enum gpnn_grid_preconditioner gpnn_grid_plan_kind(const struct gpnn_grid_cells *
 struct gpnn_grid_preconditioner_state {
   enum gpnn_grid_preconditioner kind;
   size_t rank;                       /* of those that have one */
+  size_t bytes;                      /* about the memory that it takes */
   struct gpnn_grid_eigen *eigen;     /* owned; NULL unless it is of this kind, as are the others */
   struct gpnn_grid_full *full;       /* owned */
   struct gpnn_grid_pivoted *pivoted; /* owned */

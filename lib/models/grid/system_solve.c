@@ -45,13 +45,15 @@ static size_t column_scratch(const struct gpnn_grid_system *system)
   return product > preconditioner ? product : preconditioner;
 }
 
-/* How many of 'columns' vectors fit the memory together: batches of nearly equal size. */
+/* How many of 'columns' vectors fit the memory together that the preconditioner leaves, and at
+ * least a quarter of it: batches of nearly equal size. */
 static size_t batch_columns(const struct gpnn_grid_system *system, size_t columns)
 {
   size_t column =
       (BLOCKS * system->reduced.outer * system->reduced.inner + column_scratch(system)) *
       sizeof(double);
-  size_t most = system->options.memory / column;
+  size_t memory = system->options.memory, taken = system->preconditioner->bytes;
+  size_t most = (taken < memory / 4 * 3 ? memory - taken : memory / 4) / column;
   if (most == 0) most = 1;
   size_t batches = (columns + most - 1) / most;
   return (columns + batches - 1) / batches;
