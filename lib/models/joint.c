@@ -436,6 +436,26 @@ static enum gpnn_status draw_all(struct drawing *drawing, struct gpnn_error *err
   return status;
 }
 
+/* The same of a model that draws all rows itself, to which only their own parts are added. */
+static enum gpnn_status draw_by_model(struct drawing *drawing, struct gpnn_error *err)
+{
+  const struct gpnn_joint *joint = drawing->joint;
+  const struct gpnn_query query = {.n = drawing->n, .x = joint->rows->x};
+  enum gpnn_status status =
+      gpnn_model_draw(joint->model, drawing->number, &query, drawing->n_draws, drawing->draws, err);
+  for (size_t i = 0; status == GPNN_OK && i < drawing->n; i++) {
+    size_t at = drawing->number * drawing->n + i;
+    double sd = sqrt(joint->own[at]);
+    struct gpnn_rng rng;
+    gpnn_rng_init_at(&rng, drawing->seed, GPNN_RNG_DRAW, i);
+    for (size_t k = 0; k < drawing->n_draws; k++) {
+      double *draw = &drawing->draws[i * drawing->n_draws + k];
+      *draw = joint->process[at] * *draw + sd * gpnn_rng_normal(&rng);
+    }
+  }
+  return status;
+}
+
 /* The target of row 'i' in draw 'k', of which 'error' is the error of the variable.  A count, given
  * its mean, has a random number of its own, which depends on nothing but row and draw. */
 static double target_of(const struct drawing *drawing, const struct gpnn_distribution *distribution,
@@ -491,6 +511,7 @@ enum gpnn_status gpnn_joint_draw(const struct gpnn_joint *joint, size_t channel,
   drawing.seed = gpnn_rng_hash(seed, number, sizeof number);
   if (drawing.n == 0 || n_draws == 0) return GPNN_OK;
   if (gpnn_blas_claim(1) == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
-  enum gpnn_status status = draw_all(&drawing, err);
+  enum gpnn_status status =
+      gpnn_model_can_draw(joint->model) ? draw_by_model(&drawing, err) : draw_all(&drawing, err);
   return status == GPNN_OK ? complete(&drawing, err) : status;
 }

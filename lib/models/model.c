@@ -8,6 +8,7 @@
 #include "container/state.h"
 #include "dataset/transformed.h"
 #include "models/augmented/augmented.h"
+#include "models/grid/grid.h"
 #include "models/local/local.h"
 #include "models/stack/stack.h"
 
@@ -39,6 +40,11 @@ static bool is_augmented(const struct gpnn_parameters *parameters)
   return parameters->inference == GPNN_INFERENCE_POLYA_GAMMA;
 }
 
+static bool is_grid(const struct gpnn_parameters *parameters)
+{
+  return parameters->grid.n_factors > 0;
+}
+
 static bool is_stack(const struct gpnn_parameters *parameters)
 {
   return parameters->n_members > 0;
@@ -47,6 +53,7 @@ static bool is_stack(const struct gpnn_parameters *parameters)
 /* The first kind that accepts the parameters of all channels is used.  A conjugate posterior
  * predicts exactly as the local model does; its Student's t distribution comes from the head. */
 static const struct kind kinds[] = {
+    {"grid", is_grid, false, &gpnn_grid_ops},
     {"stack", is_stack, true, &gpnn_stack_ops},
     {"polya-gamma", is_augmented, true, &gpnn_augmented_ops},
     {"conjugate", is_conjugate, false, &gpnn_local_ops},
@@ -330,6 +337,18 @@ enum gpnn_status gpnn_model_joint(const struct gpnn_model *model, size_t channel
   return kind->ops->joint(model->state, channel, query, errors, covariance, err);
 }
 
+bool gpnn_model_can_draw(const struct gpnn_model *model)
+{
+  return model->kind->ops->draw != NULL;
+}
+
+enum gpnn_status gpnn_model_draw(const struct gpnn_model *model, size_t channel,
+                                 const struct gpnn_query *query, size_t n_draws, double *errors,
+                                 struct gpnn_error *err)
+{
+  return model->kind->ops->draw(model->state, channel, query, n_draws, errors, err);
+}
+
 enum gpnn_status gpnn_model_weights(const struct gpnn_model *model, size_t channel,
                                     const struct gpnn_query *query,
                                     const struct gpnn_weights *weights, struct gpnn_counts *counts,
@@ -383,6 +402,11 @@ size_t gpnn_model_n_channels(const struct gpnn_model *model)
 const struct gpnn_channel *gpnn_model_channel(const struct gpnn_model *model, size_t channel)
 {
   return &model->channels[channel];
+}
+
+const void *gpnn_model_state(const struct gpnn_model *model)
+{
+  return model->state;
 }
 
 const struct gpnn_model_options *gpnn_model_options(const struct gpnn_model *model)

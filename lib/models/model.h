@@ -65,10 +65,11 @@ extern "C" {
 #endif
 
 struct gpnn_model;
-struct gpnn_heldout;         /* models/heldout.h */
-struct gpnn_holdout_options; /* models/heldout.h */
-struct gpnn_transformed;     /* dataset/transformed.h */
-struct gpnn_state;           /* container/state.h */
+struct gpnn_heldout;                /* models/heldout.h */
+struct gpnn_holdout_options;        /* models/heldout.h */
+struct gpnn_transformed;            /* dataset/transformed.h */
+struct gpnn_grid_posterior_options; /* models/grid/posterior.h */
+struct gpnn_state;                  /* container/state.h */
 
 /* ---- what goes in ------------------------------------------------------------------------- */
 
@@ -97,6 +98,9 @@ struct gpnn_model_options {
    * grouped. */
   size_t share;
   int threads; /* at least 1 */
+  const struct gpnn_grid_posterior_options
+      *grid; /* of the model of a grid, but for its threads; borrowed while one is made; NULL: its
+                defaults (models/grid/grid.h) */
 };
 
 /* Rows to predict; all borrowed. */
@@ -282,6 +286,19 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_model_joint(const struct gpnn_model *model
                                                   const struct gpnn_errors *errors,
                                                   double *covariance, struct gpnn_error *err);
 
+/* True if the model draws rows itself, and not by their covariances. */
+bool gpnn_model_can_draw(const struct gpnn_model *model);
+
+/*
+ * Draws, for a model that can, the errors of one channel in all rows of 'query' together: of the
+ * latent function minus the mean that gpnn_model_predict() gives.  'errors' is n by n_draws; a
+ * model makes only so many draws as it was asked for when it was made.  GPNN_EINVAL: these are
+ * fewer; otherwise outcomes as for gpnn_model_predict().
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_model_draw(const struct gpnn_model *model, size_t channel,
+                                                 const struct gpnn_query *query, size_t n_draws,
+                                                 double *errors, struct gpnn_error *err);
+
 /*
  * The weights with which channel 'channel' predicts the rows of 'query' from their neighbours
  * (gpnn-methods(7), equation 3.3); adds to '*counts', that of the channel.  Always in double
@@ -332,6 +349,9 @@ bool gpnn_model_rebuilt_search(const struct gpnn_model *model);
 /* NULL is allowed.  Models made from it by gpnn_model_with() come first. */
 void gpnn_model_free(struct gpnn_model *model);
 
+/* What make() or with() of its kind returned; for the folder of that kind. */
+const void *gpnn_model_state(const struct gpnn_model *model);
+
 /* ---- what a model implements -------------------------------------------------------------- */
 
 /*
@@ -362,6 +382,9 @@ struct gpnn_model_ops {
   enum gpnn_status (*joint)(const void *state, size_t channel, const struct gpnn_query *query,
                             const struct gpnn_errors *errors, double *covariance,
                             struct gpnn_error *err);
+  /* NULL: draws follow from the covariances of joint(). */
+  enum gpnn_status (*draw)(const void *state, size_t channel, const struct gpnn_query *query,
+                           size_t n_draws, double *errors, struct gpnn_error *err);
   /* NULL: predictions are no weighted sums of neighbours. */
   enum gpnn_status (*weights)(const void *state, size_t channel, const struct gpnn_query *query,
                               const struct gpnn_weights *weights, struct gpnn_counts *counts,

@@ -245,7 +245,8 @@ enum gpnn_status gpnn_grid_posterior_draws(const struct gpnn_grid_posterior *p,
   struct chunk chunk = {.posterior = p, .places = places};
   struct growth growth[GPNN_GRID_FACTORS] = {0};
   enum gpnn_status status = GPNN_OK;
-  if (p->blocks == NULL) return gpnn_fail(err, GPNN_EINVAL, "draws of the grid were not kept");
+  if (p->blocks == NULL || first + count > p->options.draws)
+    return gpnn_fail(err, GPNN_EINVAL, "so many draws of the grid were not kept");
   chunk.chosen = gpnn_alloc(places->n, 1, sizeof *chunk.chosen);
   chunk.level_number = gpnn_alloc(places->n, f, sizeof *chunk.level_number);
   if (chunk.chosen == NULL || chunk.level_number == NULL)
