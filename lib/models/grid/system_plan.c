@@ -75,8 +75,8 @@ static void try_ranks(const struct gpnn_grid_cells *cells, const struct gpnn_gri
     rank += taken;
     while (used < inner->n && count[used] > 0) used++;
     double left = fmax(trace, 0) / size;
-    /* The blocks have most of what is left, but not evenly: a quarter of it is seen to help. */
-    double condition = (noise + left + next) / (noise + left / 4);
+    /* The blocks have most of what is left, but not evenly: an eighth of it is seen to help. */
+    double condition = (noise + left + next) / (noise + left / 8);
     double cost = eigen_operations(cells, (double)rank, (double)used, plan->diagonal,
                                    iterations(condition, options), right_hand_sides(options));
     if (cost < least) {
