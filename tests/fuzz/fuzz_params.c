@@ -51,13 +51,47 @@ static void check_link(const struct gpnn_link *link, bool has_classes)
   for (size_t c = 0; c < link->n_bias; c++) FUZZ_EXPECT(isfinite(link->bias[c]));
 }
 
-static void check_member(const struct gpnn_parameters *params)
+/* A factor has terms with positive numbers, or tasks. */
+static void check_factor(const struct gpnn_factor *factor)
 {
-  FUZZ_EXPECT(params->covariance.kernel != NULL && params->covariance.n_lengthscales > 0);
+  FUZZ_EXPECT(gpnn_parameters_can_name_factor(factor->name));
+  FUZZ_EXPECT((factor->n_terms > 0) != (factor->n_tasks > 0) && factor->nugget >= 0);
+  FUZZ_EXPECT(factor->n_tasks == 0 || (factor->rank > 0 && factor->rank <= factor->n_tasks));
+  for (size_t t = 0; t < factor->n_terms; t++) {
+    const struct gpnn_factor_term *term = &factor->term[t];
+    FUZZ_EXPECT(term->n_lengthscales > 0 && (term->kernel != NULL) == (term->period == 0));
+    for (size_t j = 0; j < term->n_lengthscales; j++) FUZZ_EXPECT(term->lengthscale[j] > 0);
+  }
+  for (size_t i = 0; i < factor->n_tasks; i++) FUZZ_EXPECT(factor->own[i] > 0);
+}
+
+/* The parameters of a grid have no kernel but those of its factors. */
+static void check_grid(const struct gpnn_parameters *params)
+{
+  const struct gpnn_grid_process *grid = &params->grid;
+  FUZZ_EXPECT(grid->n_factors >= 2 && params->covariance.kernel == NULL &&
+              params->neighbours == 0 && params->n_members == 0);
+  FUZZ_EXPECT(grid->mean_factor <= grid->n_factors && grid->noise_factor <= grid->n_factors);
+  FUZZ_EXPECT((grid->noise_factor > 0) == (grid->n_noise > 0));
+  for (size_t a = 0; a < grid->n_factors; a++) check_factor(&grid->factor[a]);
+  for (size_t i = 0; i < grid->n_noise; i++) FUZZ_EXPECT(grid->noise[i] > 0);
+}
+
+static void check_rows(const struct gpnn_parameters *params)
+{
+  FUZZ_EXPECT(params->covariance.kernel != NULL && params->covariance.n_lengthscales > 0 &&
+              params->neighbours > 0);
   for (size_t j = 0; j < params->covariance.n_lengthscales; j++)
     FUZZ_EXPECT(params->covariance.lengthscale[j] > 0);
-  FUZZ_EXPECT(params->covariance.kernelscale > 0 && params->covariance.noise >= 0 &&
-              params->neighbours > 0);
+}
+
+static void check_member(const struct gpnn_parameters *params)
+{
+  if (params->grid.n_factors > 0)
+    check_grid(params);
+  else
+    check_rows(params);
+  FUZZ_EXPECT(params->covariance.kernelscale > 0 && params->covariance.noise >= 0);
   FUZZ_EXPECT(params->degrees == 0 || params->degrees > 2);
   FUZZ_EXPECT(params->scale.factor == 0 || params->likelihood != GPNN_LIKELIHOOD_GAUSSIAN);
   const struct gpnn_latent_row row = {.mean = 3, .variance = 1, .misfit = 1e3, .nearest = 2};
@@ -99,6 +133,29 @@ static void check_same_link(const struct gpnn_link *a, const struct gpnn_link *b
   FUZZ_EXPECT(a->n_bias == b->n_bias && same_numbers(a->n_bias, a->bias, b->bias));
 }
 
+static void check_same_factor(const struct gpnn_factor *a, const struct gpnn_factor *b)
+{
+  FUZZ_EXPECT(strcmp(a->name, b->name) == 0 && a->n_terms == b->n_terms &&
+              a->n_tasks == b->n_tasks && a->rank == b->rank && a->inputs == b->inputs &&
+              a->nugget == b->nugget);
+  for (size_t t = 0; t < a->n_terms; t++) {
+    const struct gpnn_factor_term *p = &a->term[t], *q = &b->term[t];
+    FUZZ_EXPECT(p->kernel == q->kernel && p->smoothness == q->smoothness &&
+                p->period == q->period && p->n_lengthscales == q->n_lengthscales);
+    FUZZ_EXPECT(same_numbers(p->n_lengthscales, p->lengthscale, q->lengthscale));
+  }
+  FUZZ_EXPECT(same_numbers(a->n_tasks * a->rank, a->loadings, b->loadings));
+  FUZZ_EXPECT(same_numbers(a->n_tasks, a->own, b->own));
+}
+
+static void check_same_grid(const struct gpnn_grid_process *a, const struct gpnn_grid_process *b)
+{
+  FUZZ_EXPECT(a->n_factors == b->n_factors && a->mean_factor == b->mean_factor &&
+              a->noise_factor == b->noise_factor && a->n_noise == b->n_noise);
+  for (size_t i = 0; i < a->n_factors; i++) check_same_factor(&a->factor[i], &b->factor[i]);
+  FUZZ_EXPECT(same_numbers(a->n_noise, a->noise, b->noise));
+}
+
 static void check_same_member(const struct gpnn_parameters *a, const struct gpnn_parameters *b)
 {
   FUZZ_EXPECT((a->target == NULL) == (b->target == NULL));
@@ -122,6 +179,7 @@ static void check_same_member(const struct gpnn_parameters *a, const struct gpnn
     FUZZ_EXPECT(a->scale.term[j].coefficient == 0 ||
                 same_numbers(3, &a->scale.term[j].coefficient, &b->scale.term[j].coefficient));
   check_same_link(&a->link, &b->link);
+  check_same_grid(&a->grid, &b->grid);
   FUZZ_EXPECT(a->calibration.temperature == b->calibration.temperature);
   FUZZ_EXPECT(a->degrees == b->degrees && a->neighbours == b->neighbours);
   FUZZ_EXPECT(memcmp(&a->transform, &b->transform, sizeof a->transform) == 0);
