@@ -101,8 +101,10 @@ PUBLIC_HEADERS = $(eval PUBLIC_HEADERS := version.h $(patsubst lib/%,%,$(filter 
 PUBLIC_FILES = $(PUBLIC_HEADERS:%=$(PUBLIC)/gpnn/%)
 TOOLS := $(patsubst cmd/%.c,%,$(wildcard cmd/*.c))
 CMD_COMMON := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/common/*.c))
-# A tool that needs more than one file has a folder: gpnn has cmd/gpnn, and gpnn-fit cmd/fit.
-own_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/$(1:gpnn-%=%)/*.c))
+# A tool that needs more than one file has a folder: gpnn has cmd/gpnn, and gpnn-fit cmd/fit.  A mode
+# of gpnn-grid is gpnn-predict with more options.
+folders_of = cmd/$(1:gpnn-%=%) $(if $(filter gpnn-grid,$1),cmd/predict)
+own_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(addsuffix /*.c,$(call folders_of,$1))))
 PROGRAMS := $(TOOLS:%=$(BUILD)/bin/%)
 # For bash and for zsh
 COMPLETIONS := $(BUILD)/completion/gpnn $(BUILD)/completion/_gpnn
@@ -177,7 +179,7 @@ $(BUILD)/bin/%: $(BUILD)/cmd/%.o $$(call own_objects,%) $(CMD_COMMON) $(LIB)
 	$(Q)$(CC) $^ -Wl,--gc-sections $(ALL_LDFLAGS) $(ALL_LIBS) -o $@
 
 # All tools for one program, where main() of gpnn-fit is main_fit().
-ALL_TOOLS := $(TOOLS:%=$(BUILD)/mains/%.o) $(foreach tool,$(TOOLS),$(call own_objects,$(tool)))
+ALL_TOOLS := $(TOOLS:%=$(BUILD)/mains/%.o) $(sort $(foreach tool,$(TOOLS),$(call own_objects,$(tool))))
 main_of = main_$(subst -,_,$(1:gpnn-%=%))
 $(BUILD)/mains/%.o: cmd/%.c | $(VERSION_H) $(BUILD)/libraries
 	$(call say,CC)

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/report.h"
+#include "cmd/predict/grid.h"
 #include "cmd/predict/joint.h"
 #include "cmd/predict/run.h"
 
@@ -71,7 +72,8 @@ bool predict_resolve(const struct cli *cli, void *arguments)
   struct predict_arguments *a = arguments;
   const struct gpnn_predict_options *options = &a->plan.options;
   if (!open_default_params(cli, &a->params) || !resolve_batch(cli, a) || !resolve_loo(cli, a) ||
-      !resolve_distance(cli, a) || !joint_resolve(cli, a) || !classes_resolve(cli, a))
+      !resolve_distance(cli, a) || !joint_resolve(cli, a) || !classes_resolve(cli, a) ||
+      !grid_resolve(cli, a))
     return false;
   if (a->append && a->keep != NULL)
     return cli_refuse(cli, "--append keeps all columns already; give it or --keep");
@@ -79,7 +81,8 @@ bool predict_resolve(const struct cli *cli, void *arguments)
     return cli_refuse(cli, "--mean-only computes no sd, which --interval needs");
   if (cli_given(cli, "beyond") && a->max_distance == NULL)
     return cli_refuse(cli, "--beyond needs --max-distance");
-  if (!a->loo && strcmp(a->params, "-") == 0 && strcmp(cli_operand(cli, 1), "-") == 0)
+  if (!a->loo && a->complete == PREDICT_TABLE && strcmp(a->params, "-") == 0 &&
+      strcmp(cli_operand(cli, 1), "-") == 0)
     return cli_refuse(cli, "parameters and table cannot both be standard input");
   return cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
          cli_check_overwrite(cli, cli->output, a->params);
@@ -206,7 +209,8 @@ static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error 
                                   batch->sd + first, err);
   }
   if (status == GPNN_OK && r->a->samples > 0) status = joint_draw(r, batch, err);
-  if (status == GPNN_OK && !r->a->loo) status = note_rows(r, batch, err);
+  if (status == GPNN_OK && !r->a->loo && r->opened.dataset->grid == NULL)
+    status = note_rows(r, batch, err);
   if (status == GPNN_ENUMERIC) return source_locate(&r->source, batch, status, err);
   if (status == GPNN_OK) score_batch(r, batch);
   r->n_done += batch->n_rows;
@@ -259,7 +263,7 @@ static enum gpnn_status write_batch(void *run, size_t slot, struct gpnn_error *e
 static void interrupt_reading(void *run)
 {
   struct run *r = run;
-  if (!r->a->loo) gpnn_input_interrupt(gpnn_table_input(r->source.table));
+  if (r->source.table != NULL) gpnn_input_interrupt(gpnn_table_input(r->source.table));
 }
 
 /* With one thread the stages run in turn.  So they do for small batches, because handing those from
@@ -271,7 +275,7 @@ static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
       {read_batch, predict_batch, write_batch}, interrupt_reading, r};
   bool overlap = r->cli->threads > 1 && r->a->batch >= SMALL_BATCH && !joint_needs_all(r->a);
   enum gpnn_status status = GPNN_OK;
-  if (overlap && !r->a->loo)
+  if (overlap && r->source.table != NULL)
     status = gpnn_input_allow_interrupt(gpnn_table_input(r->source.table), err);
   return status == GPNN_OK ? gpnn_pipeline_run(&pipeline, overlap, err) : status;
 }
@@ -316,11 +320,13 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   const struct cli *cli = r->cli;
   enum gpnn_status status = GPNN_OK;
   r->opened.targets = r->a->targets;
-  if (!r->a->loo) status = open_check_order(cli_operand(cli, 0), cli_operand(cli, 1), err);
+  if (!r->a->loo && r->a->complete == PREDICT_TABLE)
+    status = open_check_order(cli_operand(cli, 0), cli_operand(cli, 1), err);
   if (status == GPNN_OK)
     status = open_files(cli, cli_operand(cli, 0), r->a->params, false, &r->opened, err);
   if (status == GPNN_OK && r->a->loo)
     status = open_refuse_grid(r->opened.index, "--loo is for an index of rows", err);
+  if (status == GPNN_OK) status = grid_check(r, err);
   if (status == GPNN_OK) status = source_open(&r->source, cli, r->a, &r->opened, err);
   if (status == GPNN_OK) status = open_predictors(r, err);
   if (status != GPNN_OK) return status;
@@ -342,7 +348,9 @@ static enum gpnn_status warn_of_training_rows(const struct run *r, struct gpnn_e
   bool has_truth = source_has_truth(&r->source, telling);
   struct gpnn_copies_report report;
   const struct gpnn_counts *counts = &r->counts[telling];
-  if (r->a->loo || (double)counts->n_upon <= suspicious * (double)counts->n_rows) return GPNN_OK;
+  if (r->a->loo || r->opened.dataset->grid != NULL ||
+      (double)counts->n_upon <= suspicious * (double)counts->n_rows)
+    return GPNN_OK;
   enum gpnn_status status =
       gpnn_copies_count(&r->copies, indexed_target(r, telling), has_truth, &report, err);
   if (status != GPNN_OK || !gpnn_copies_exceed_chance(&report)) return status;
@@ -369,8 +377,11 @@ static enum gpnn_status report(const struct run *r, struct gpnn_error *err)
 {
   source_report(&r->source, r->n_done);
   for (size_t t = 0; t < r->opened.n; t++) report_target(r, t);
-  cli_note(r->cli, "%zu rows, %zu neighbours each", r->n_done,
-           gpnn_model_neighbours(r->together->model, 0));
+  if (r->opened.dataset->grid != NULL)
+    grid_report(r);
+  else
+    cli_note(r->cli, "%zu rows, %zu neighbours each", r->n_done,
+             gpnn_model_neighbours(r->together->model, 0));
   return warn_of_training_rows(r, err);
 }
 

@@ -9,10 +9,14 @@
 
 #include "cmd/common/cli.h"
 #include "cmd/predict/columns.h"
+#include "models/grid/grid.h"
 #include "models/model.h"
 
 /* What is made of the rows of a group. */
 enum predict_aggregate { PREDICT_SUM, PREDICT_AVERAGE };
+
+/* Which cells of a grid are predicted, instead of the rows of a table. */
+enum predict_cells { PREDICT_TABLE, PREDICT_HOLES, PREDICT_ALL_CELLS };
 
 struct predict_arguments {
   const char *params, *targets, *keep, *group, *max_distance, *cost;
@@ -23,13 +27,16 @@ struct predict_arguments {
   bool labels_only; /* of classes: no probabilities */
   enum predict_aggregate aggregate;
   size_t neighbours, share, batch, samples, top; /* all but share may be 0: not given */
+  bool is_of_grids;                        /* for gpnn-grid predict: the index has to be a grid */
+  enum predict_cells complete;             /* of a grid */
+  struct gpnn_grid_posterior_options grid; /* how one is predicted */
   size_t batch_bytes; /* memory that a batch may take; predict_resolve() determines it */
   struct predict_plan plan;
 };
 
-#define PREDICT_ARGUMENTS_INIT \
-  {                            \
-    .share = 1                 \
+#define PREDICT_ARGUMENTS_INIT                                               \
+  {                                                                          \
+    .share = 1, .grid = gpnn_grid_default_options() /* of local arguments */ \
   }
 
 /* Checks and completes the arguments: a struct cli_tool's 'resolve'. */

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "cmd/predict/joint.h"
 #include "cmd/predict/together.h"
+#include "dataset/grid.h"
 
 /* ---- batches ------------------------------------------------------------------------------ */
 
@@ -39,8 +40,9 @@ enum gpnn_status source_open(struct source *source, const struct cli *cli,
 {
   bool is_apart = together_is_apart(a, opened);
   *source = (struct source){.cli = cli, .a = a, .opened = opened, .is_apart = is_apart};
-  enum gpnn_status status =
-      a->loo ? source_training_open(source, err) : source_table_open(source, err);
+  enum gpnn_status status = GPNN_OK;
+  if (a->complete == PREDICT_TABLE)
+    status = a->loo ? source_training_open(source, err) : source_table_open(source, err);
   source->shape = (struct batch_shape){.capacity = rows_of_batch(source),
                                        .d = opened->dataset->d,
                                        .n_regressors = opened->dataset->n_regressors,
@@ -51,13 +53,21 @@ enum gpnn_status source_open(struct source *source, const struct cli *cli,
   return status;
 }
 
+/* How many training rows or cells there are. */
+static double count_all(const struct source *s)
+{
+  size_t n = s->a->loo ? s->opened->dataset->n : gpnn_grid_size(s->opened->dataset->grid);
+  return (double)n;
+}
+
 enum gpnn_status source_read(struct source *source, struct batch *batch, struct gpnn_error *err)
 {
   batch_begin(batch, &source->shape);
-  enum gpnn_status status = source->a->loo ? source_training_read(source, batch, err)
-                                           : source_table_read(source, batch, err);
-  batch->share = source->a->loo ? (double)source->next / (double)source->opened->dataset->n
-                                : gpnn_input_share(gpnn_table_input(source->table));
+  enum gpnn_status status = source->a->loo          ? source_training_read(source, batch, err)
+                            : source->table == NULL ? source_cells_read(source, batch, err)
+                                                    : source_table_read(source, batch, err);
+  batch->share = source->table == NULL ? (double)source->next / count_all(source)
+                                       : gpnn_input_share(gpnn_table_input(source->table));
   return status;
 }
 
@@ -74,15 +84,15 @@ void source_release(struct source *source)
 
 bool source_has_truth(const struct source *s, size_t t)
 {
-  return s->a->loo ||
-         gpnn_reader_target_column(&s->reader, s->opened->channels[t].dataset->target) != SIZE_MAX;
+  if (s->table == NULL) return s->a->loo || s->a->complete == PREDICT_ALL_CELLS;
+  return gpnn_reader_target_column(&s->reader, s->opened->channels[t].dataset->target) != SIZE_MAX;
 }
 
 /* Without an sd, or with that of the function, noise is not needed. */
 bool source_has_noise(const struct source *s)
 {
   const struct gpnn_predict_options *options = &s->a->plan.options;
-  if (options->latent || options->mean_only) return false;
+  if (options->latent || options->mean_only || s->a->complete != PREDICT_TABLE) return false;
   return s->a->loo ? gpnn_index_dataset(s->opened->index)->noise != NULL : s->reader.map.has_noise;
 }
 
@@ -103,12 +113,12 @@ bool source_has_exposure(const struct source *s)
 
 bool source_has_header(const struct source *s)
 {
-  return s->a->loo ? s->cli->table.has_header : gpnn_table_has_header(s->table);
+  return s->table == NULL ? s->cli->table.has_header : gpnn_table_has_header(s->table);
 }
 
 char source_delimiter(const struct source *s)
 {
-  char delimiter = s->a->loo ? s->cli->table.delimiter : gpnn_table_delimiter(s->table);
+  char delimiter = s->table == NULL ? s->cli->table.delimiter : gpnn_table_delimiter(s->table);
   return delimiter == 0 || delimiter == ' ' ? '\t' : delimiter;
 }
 
@@ -132,6 +142,10 @@ enum gpnn_status source_write_names(const struct source *s, struct sink *sink,
 {
   enum gpnn_status status = GPNN_OK;
   if (s->a->loo) return sink_text(sink, s->held_out != NULL ? "row" : "training_row", err);
+  for (size_t i = 0; s->table == NULL && i < s->opened->dataset->schema.n_inputs; i++) {
+    status = sink_text(sink, s->opened->dataset->schema.inputs[i].name, err);
+    if (status != GPNN_OK) return status;
+  }
   for (size_t i = 0; i < s->carry.n_columns && status == GPNN_OK; i++)
     status = write_kept_name(s, gpnn_table_column(s->table, s->carry.columns[i]), sink, err);
   return status == GPNN_OK && s->a->group != NULL ? sink_text(sink, "n", err) : status;
@@ -142,6 +156,7 @@ enum gpnn_status source_write_row(const struct source *s, const struct batch *ba
                                   struct gpnn_error *err)
 {
   char number[GPNN_NUMBER_BYTES];
+  if (s->a->complete != PREDICT_TABLE) return source_cells_write(s, batch, i, sink, err);
   if (!s->a->loo) /* carried fields are followed by a delimiter already */
     return carry_write(&s->carry, &batch->carried, at, sink->output, sink->delimiter, err);
   snprintf(number, sizeof number, "%llu", (unsigned long long)batch->number[i]);
@@ -153,8 +168,9 @@ enum gpnn_status source_write_row(const struct source *s, const struct batch *ba
 enum gpnn_status source_locate(const struct source *s, const struct batch *batch,
                                enum gpnn_status status, struct gpnn_error *err)
 {
-  const char *name = s->a->loo ? cli_operand(s->cli, 0) : gpnn_table_name(s->table);
-  const char *row = !s->a->loo            ? gpnn_table_before_line(s->table)
+  const char *name = s->table == NULL ? cli_operand(s->cli, 0) : gpnn_table_name(s->table);
+  const char *row = s->table != NULL      ? gpnn_table_before_line(s->table)
+                    : !s->a->loo          ? ": cell "
                     : s->held_out != NULL ? ": row "
                                           : ": training row ";
   if (batch->first == batch->last)
@@ -165,7 +181,7 @@ enum gpnn_status source_locate(const struct source *s, const struct batch *batch
 void source_report(const struct source *s, size_t n_rows)
 {
   char why[GPNN_SKIPPED_BYTES];
-  if (s->a->loo) return;
+  if (s->table == NULL) return;
   const char *name = gpnn_table_name(s->table);
   if (s->skipped.n > 0)
     cli_warn(s->cli, "%s: %zu of %zu rows have no prediction%s: %s", name, s->skipped.n, n_rows,

@@ -1,6 +1,7 @@
 /*
  * source: where gpnn-predict gets its rows from: a table, or under --loo the training rows of the
- * index.  It knows what comes before the predictions in each row of the output.
+ * index, or under --complete the cells of a grid.  It knows what comes before the predictions in
+ * each row of the output.
  */
 #ifndef GPNN_CMD_PREDICT_SOURCE_H
 #define GPNN_CMD_PREDICT_SOURCE_H
@@ -26,7 +27,7 @@ struct source {
   struct batch_shape shape; /* of its batches */
 
   /* A table.  While batches are processed, all this belongs to the stage that reads. */
-  struct gpnn_table *table; /* NULL: training rows */
+  struct gpnn_table *table; /* NULL: training rows, or cells */
   struct gpnn_reader reader;
   struct carry carry;
   struct gpnn_skipped skipped, unread; /* rows without prediction; truths that are not numbers */
@@ -40,6 +41,9 @@ struct source {
   uint64_t *held_out; /* owned; rows of the training table that are not training rows, ascending;
                          NULL: not known */
   size_t n_held_out_before; /* how many of these precede 'next' */
+
+  /* Cells, of which 'next' is the number of the next. */
+  size_t n_seen; /* observed ones before it */
 };
 
 /* Opens the source that the arguments name; 'opened' must outlive it.  'shape' lacks only
@@ -86,7 +90,7 @@ void source_report(const struct source *source, size_t n_rows);
 
 void source_release(struct source *source);
 
-/* ---- the two kinds, for source.c ---------------------------------------------------------- */
+/* ---- the three kinds, for source.c -------------------------------------------------------- */
 
 GPNN_MUST_CHECK enum gpnn_status source_table_open(struct source *source, struct gpnn_error *err);
 GPNN_MUST_CHECK enum gpnn_status source_table_read(struct source *source, struct batch *batch,
@@ -95,5 +99,11 @@ GPNN_MUST_CHECK enum gpnn_status source_training_open(struct source *source,
                                                       struct gpnn_error *err);
 GPNN_MUST_CHECK enum gpnn_status source_training_read(struct source *source, struct batch *batch,
                                                       struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status source_cells_read(struct source *source, struct batch *batch,
+                                                   struct gpnn_error *err);
+/* The columns of the cell in row 'i'. */
+GPNN_MUST_CHECK enum gpnn_status source_cells_write(const struct source *source,
+                                                    const struct batch *batch, size_t i,
+                                                    struct sink *sink, struct gpnn_error *err);
 
 #endif

@@ -22,7 +22,8 @@ static enum gpnn_status open_one(struct together *together, const struct cli *cl
   const struct gpnn_model_options options = {.neighbours = a->neighbours,
                                              .precision = a->precision,
                                              .share = a->share,
-                                             .threads = cli->threads};
+                                             .threads = cli->threads,
+                                             .grid = &a->grid};
   size_t first = together->first, n = together->n;
   enum gpnn_status status = open_model(cli, opened, first, n, &options, &together->model, err);
   if (status == GPNN_OK)

@@ -443,17 +443,29 @@ void gpnn_scaling_apply(const struct gpnn_scaling *scaling, const double *x, dou
   }
 }
 
-double gpnn_scaling_restore(const struct gpnn_scaling *scaling, double z, double offset)
+/* mean + sd * z + offset, without the digits that rounding may have changed. */
+static double restore(double mean, double sd, double z, double offset)
 {
   const double most_digits = 300; /* so that powers of ten stay in the range of a double */
-  double y = scaling->y_mean + scaling->y_sd * z + offset;
+  double y = mean + sd * z + offset;
   /* Subtracting offset and mean, dividing by the sd, and undoing all this, each rounds once. */
-  double rounding =
-      2 * DBL_EPSILON * (fabs(scaling->y_mean) + fabs(scaling->y_sd * z) + fabs(offset));
+  double rounding = 2 * DBL_EPSILON * (fabs(mean) + fabs(sd * z) + fabs(offset));
   double digits = -ceil(log10(2 * rounding));
   if (!(fabs(digits) < most_digits)) return y;
   double unit = pow(10, fabs(digits));
   return digits >= 0 ? rint(y * unit) / unit : rint(y / unit) * unit;
+}
+
+double gpnn_scaling_restore(const struct gpnn_scaling *scaling, double z, double offset)
+{
+  return restore(scaling->y_mean, scaling->y_sd, z, offset);
+}
+
+double gpnn_scaling_restore_input(const struct gpnn_scaling *scaling, size_t j, double z)
+{
+  double weight = scaling->weight[j];
+  if (weight == 0) return scaling->mean[j];
+  return scaling->mean[j] == 0 && weight == 1 ? z : restore(scaling->mean[j], 1 / weight, z, 0);
 }
 
 void gpnn_scaling_release(struct gpnn_scaling *scaling)

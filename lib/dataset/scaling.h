@@ -126,6 +126,10 @@ double gpnn_scaling_noise(const struct gpnn_scaling *scaling, double variance);
  * to some 14 digits exactly. */
 double gpnn_scaling_restore(const struct gpnn_scaling *scaling, double z, double offset);
 
+/* The same of feature 'j' under the method scale: its value where it is standardised to 'z', or its
+ * only one if it was dropped. */
+double gpnn_scaling_restore_input(const struct gpnn_scaling *scaling, size_t j, double z);
+
 void gpnn_scaling_release(struct gpnn_scaling *scaling);
 
 #ifdef __cplusplus

@@ -288,7 +288,7 @@ static void variances_from_draws_come_near_the_exact_ones(void **state)
     options.variance = GPNN_GRID_VARIANCE_SAMPLES;
     options.draws = DRAWS;
     options.keep_draws = true;
-    options.mean_of_draws = of_draws == 1;
+    options.mean = of_draws ? GPNN_GRID_MEAN_SAMPLE : GPNN_GRID_MEAN_EXACT;
     struct gpnn_grid_posterior *posterior = make(s.network, &options);
     assert_ok(gpnn_grid_posterior_predict(posterior, &s.places, m, v, &err));
     for (size_t i = 0; i < PLACES; i++) {

@@ -62,7 +62,7 @@ static enum gpnn_status choose_engine(struct gpnn_grid_posterior *p, struct gpnn
   p->exact_variance = variance == GPNN_GRID_VARIANCE_EXACT ||
                       (variance == GPNN_GRID_VARIANCE_AUTO && p->ops->exact_variance);
   bool sampled = !p->exact_variance && variance != GPNN_GRID_VARIANCE_NONE;
-  p->has_draws = sampled || p->options.keep_draws || p->options.mean_of_draws;
+  p->has_draws = sampled || p->options.keep_draws || p->options.mean == GPNN_GRID_MEAN_SAMPLE;
   return GPNN_OK;
 }
 

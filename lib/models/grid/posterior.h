@@ -53,6 +53,12 @@ enum gpnn_grid_variance {
   GPNN_GRID_VARIANCE_NONE,
 };
 
+enum gpnn_grid_mean {
+  GPNN_GRID_MEAN_EXACT = 0,
+  GPNN_GRID_MEAN_SAMPLE, /* that of the draws, around which the variance is then divided by one less
+                            than their number, as Lin et al. (2025) do */
+};
+
 /* Observed cells that the dense engine is chosen for. */
 enum { GPNN_GRID_DENSE_CELLS = 5000 };
 
@@ -63,9 +69,9 @@ struct gpnn_grid_posterior_options {
   size_t most_iterations;
   bool accept; /* solves that do not converge: report them, instead of GPNN_ENUMERIC */
   enum gpnn_grid_variance variance;
-  size_t draws; /* how many are made, if the variance comes from them or 'keep_draws' is set */
-  bool mean_of_draws;  /* the mean is that of the draws, and the variance is divided by one less, as
-                          Lin et al. (2025) do */
+  size_t draws; /* how many are made, if the variance or the mean comes from them or 'keep_draws' is
+                   set */
+  enum gpnn_grid_mean mean;
   bool keep_draws;     /* for variances from draws at new levels, and for
                           gpnn_grid_posterior_draws() */
   uint64_t seed;       /* of the draws */

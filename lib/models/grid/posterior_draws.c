@@ -136,7 +136,7 @@ static void summarise(struct gpnn_grid_posterior *p, const double *sum, double *
 {
   double draws = (double)p->options.draws;
   for (size_t i = 0; i < p->outer * p->inner; i++) {
-    if (p->options.mean_of_draws) {
+    if (p->options.mean == GPNN_GRID_MEAN_SAMPLE) {
       squares[i] = (squares[i] - sum[i] * sum[i] / draws) / (draws - 1);
       p->mean[i] += sum[i] / draws;
     } else

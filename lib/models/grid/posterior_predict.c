@@ -106,7 +106,7 @@ static enum gpnn_status sum_draws(const struct gpnn_grid_posterior *p,
     status = add_block(p, rows, root, b, mean, sum, squares, err);
   for (size_t i = 0; status == GPNN_OK && i < rows->n; i++) {
     variance[i] = innovation(p, rows, root, i);
-    if (p->options.mean_of_draws) {
+    if (p->options.mean == GPNN_GRID_MEAN_SAMPLE) {
       mean[i] += sum[i] / draws;
       variance[i] += (squares[i] - sum[i] * sum[i] / draws) / (draws - 1);
     } else
@@ -138,7 +138,7 @@ static enum gpnn_status compute(const struct gpnn_grid_posterior *p,
       gpnn_grid_rows_make(&rows, p, places, piece->n, piece->chosen, piece->number, err);
   bool sampled =
       wants_variance && !p->exact_variance && p->options.variance != GPNN_GRID_VARIANCE_NONE;
-  bool of_draws = piece->has_new && (sampled || p->options.mean_of_draws);
+  bool of_draws = piece->has_new && (sampled || p->options.mean == GPNN_GRID_MEAN_SAMPLE);
   if (status == GPNN_OK)
     status = gpnn_grid_evaluate(p->grid->n_factors, p->dims, rows.k, rows.n, rows.number, 1,
                                 p->weights, p->options.system.threads, piece->mean, err);

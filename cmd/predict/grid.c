@@ -1,0 +1,84 @@
+#include "cmd/predict/grid.h"
+
+#include <stdio.h>
+
+#include "cmd/common/progress.h"
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+static void tell_progress(void *context, size_t solved, size_t columns, size_t iteration,
+                          double residual)
+{
+  char what[64];
+  (void)context;
+  snprintf(what, sizeof what, "iterations, %zu of %zu solved, residual %.1e", solved, columns,
+           residual);
+  progress_update(what, iteration, 0);
+}
+
+static bool resolve_complete(const struct cli *cli, const struct predict_arguments *a)
+{
+  static const char *const others[] = {"keep", "append", "skip-bad"};
+  if (a->complete == PREDICT_TABLE) return true;
+  if (cli->n_operands > 1)
+    return cli_refuse(cli, "--complete predicts the cells of the grid: give it or a table");
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    if (cli_given(cli, others[i]))
+      return cli_refuse(cli, "--%s is for the rows of a table, not for --complete", others[i]);
+  return true;
+}
+
+bool grid_resolve(const struct cli *cli, struct predict_arguments *a)
+{
+  struct gpnn_grid_posterior_options *grid = &a->grid;
+  if (!resolve_complete(cli, a)) return false;
+  if (grid->variance == GPNN_GRID_VARIANCE_NONE) {
+    if (a->plan.intervals.n > 0 || a->samples > 0)
+      return cli_refuse(cli, "--variance none computes no sd, which --interval and --samples need");
+    a->plan.options.mean_only = true;
+  }
+  if (a->plan.options.mean_only) grid->variance = GPNN_GRID_VARIANCE_NONE;
+  if (grid->draws < a->samples) grid->draws = a->samples;
+  grid->seed = cli->seed;
+  /* Only the grid's own cells: nothing has to be kept for new ones. */
+  bool may_be_new = a->complete == PREDICT_TABLE && !a->plan.options.mean_only;
+  grid->keep_draws = a->samples > 0 || (may_be_new && grid->variance != GPNN_GRID_VARIANCE_EXACT);
+  grid->progress = tell_progress;
+  return true;
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+enum gpnn_status grid_check(const struct run *r, struct gpnn_error *err)
+{
+  bool is_grid = r->opened.dataset->grid != NULL;
+  const char *path = gpnn_index_path(r->opened.index);
+  if (r->a->is_of_grids && !is_grid)
+    return gpnn_fail(err, GPNN_EMISMATCH, "%s is an index of rows, not of a grid: use gpnn-predict",
+                     path);
+  if (is_grid && r->a->max_distance != NULL)
+    return gpnn_fail(err, GPNN_EINVAL, "--max-distance is for an index of rows, and %s is a grid",
+                     path);
+  if (is_grid && r->a->group != NULL)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "--group is for an index of rows: of a grid, add up draws of --samples");
+  return GPNN_OK;
+}
+
+/* ---- messages ----------------------------------------------------------------------------- */
+
+void grid_report(const struct run *r)
+{
+  struct gpnn_grid_posterior_report report = gpnn_grid_model_report(r->together->model, 0);
+  cli_note(r->cli, "%zu rows from %zu observed cells, engine %s", r->n_done,
+           r->opened.dataset->grid->n_cells, report.engine);
+  if (report.iterations > 0)
+    cli_note(r->cli, "%zu iterations, worst residual %.2g, preconditioner %s, rank %zu",
+             report.iterations, report.residual, report.preconditioner, report.rank);
+  if (report.jitter > 0)
+    cli_note(r->cli, "%.2g added to the diagonal of a covariance", report.jitter);
+  if (!report.converged)
+    cli_warn(r->cli,
+             "accepted without convergence after %zu iterations: the worst residual is %.2g",
+             report.iterations, report.residual);
+}
