@@ -1,0 +1,37 @@
+/*
+ * likelihood: the log marginal likelihood of observed cells, and its gradient in the coordinates of
+ * the process (models/grid/coordinates.h; gpnn-methods(7), equations 16.50 to 16.57).
+ *
+ *   L = -1/2 y' A^-1 y - 1/2 log |A| - n/2 log 2 pi,   A = K + diag(noise / count)
+ *
+ * with what observations of the same cell add to it, so that it is the likelihood of all of them.
+ * It is exact for cells whose covariance matrix fits into memory, and for complete grids, whose
+ * matrix has eigenvectors that are products; for all cells of any other grid its gradient is
+ * estimated without bias from random vectors.
+ *
+ * Source: Lin, Ament, Balandat, Eriksson, Hernandez-Lobato and Bakshy (2025), section 3.
+ * Threads: no shared state; results do not depend on their number.
+ */
+#ifndef GPNN_MODELS_GRID_LIKELIHOOD_H
+#define GPNN_MODELS_GRID_LIKELIHOOD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "dataset/grid.h"
+#include "kernel/parameters.h"
+#include "models/grid/cells.h"
+
+/*
+ * The exact likelihood of 'cells' under 'parameters', to '*value', and its derivatives to
+ * 'gradient', gpnn_grid_n_coordinates() of them, unless that is NULL.  Time O(n^3), memory 8 n^2
+ * bytes besides those of the factors.  GPNN_ENUMERIC: the matrix is not positive definite, or not
+ * finite.  GPNN_ENOMEM.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_grid_likelihood_dense(const struct gpnn_grid_cells *cells,
+                           const struct gpnn_parameters *parameters, double *value,
+                           double *gradient, struct gpnn_error *err);
+
+#endif
