@@ -58,6 +58,9 @@ enum gpnn_rng_purpose {
   GPNN_RNG_GRID_DRAW = 62,    /* draws of a process at the levels of a grid */
   GPNN_RNG_GRID_NEW = 63,     /* their continuation to new levels */
   GPNN_RNG_GRID_NOISE = 64,   /* the noise on them */
+  GPNN_RNG_GRID_SAMPLE = 65,  /* cells that the parameters of a grid are estimated from */
+  GPNN_RNG_GRID_HOLES = 66,   /* cells held out in the pattern of a grid's holes */
+  GPNN_RNG_GRID_PROBES = 67,  /* random vectors of an estimated likelihood */
   GPNN_RNG_TEST = 99,         /* tests only */
 };
 

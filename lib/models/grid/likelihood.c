@@ -13,11 +13,11 @@
 /* ---- factors --------------------------------------------------------------------------------- */
 
 static enum gpnn_status make_factor(struct gpnn_grid_factors *factors, size_t a,
-                                    const struct gpnn_grid_cells *cells,
+                                    const struct gpnn_grid_subset *cells,
                                     const struct gpnn_parameters *parameters, bool derivatives,
                                     int threads, struct gpnn_error *err)
 {
-  const struct gpnn_grid_cells_factor *levels = &cells->factor[a];
+  const struct gpnn_grid_subset_factor *levels = &cells->factor[a];
   size_t n = levels->n;
   double *k = gpnn_alloc(n, n, sizeof *k), sum = 0;
   factors->k[a] = k;
@@ -32,7 +32,7 @@ static enum gpnn_status make_factor(struct gpnn_grid_factors *factors, size_t a,
 }
 
 enum gpnn_status gpnn_grid_factors_make(struct gpnn_grid_factors *factors,
-                                        const struct gpnn_grid_cells *cells,
+                                        const struct gpnn_grid_subset *cells,
                                         const struct gpnn_parameters *parameters, bool derivatives,
                                         int threads, struct gpnn_error *err)
 {
@@ -44,7 +44,7 @@ enum gpnn_status gpnn_grid_factors_make(struct gpnn_grid_factors *factors,
 }
 
 enum gpnn_status gpnn_grid_factors_contract(const struct gpnn_grid_factors *factors,
-                                            const struct gpnn_grid_cells *cells,
+                                            const struct gpnn_grid_subset *cells,
                                             const struct gpnn_parameters *parameters, int threads,
                                             double *gradient, struct gpnn_error *err)
 {
@@ -54,7 +54,7 @@ enum gpnn_status gpnn_grid_factors_contract(const struct gpnn_grid_factors *fact
   for (size_t i = 0; i < n * n; i++) sum += factors->k[0][i] * factors->gamma[0][i];
   for (size_t a = 0; a < cells->n_factors && status == GPNN_OK; a++) {
     const struct gpnn_factor *factor = &parameters->grid.factor[a];
-    const struct gpnn_grid_cells_factor *levels = &cells->factor[a];
+    const struct gpnn_grid_subset_factor *levels = &cells->factor[a];
     size_t n_coordinates = gpnn_factor_n_coordinates(factor);
     for (size_t i = 0; i < n_coordinates; i++) gradient[at + i] = 0;
     status = gpnn_factor_contract(factor, levels->d, levels->n, levels->x, factors->gamma[a],
@@ -77,7 +77,7 @@ void gpnn_grid_factors_release(struct gpnn_grid_factors *factors)
 
 /* ---- noise ----------------------------------------------------------------------------------- */
 
-size_t gpnn_grid_noise_number(const struct gpnn_grid_cells *cells,
+size_t gpnn_grid_noise_number(const struct gpnn_grid_subset *cells,
                               const struct gpnn_parameters *parameters, size_t i)
 {
   size_t a = parameters->grid.noise_factor;
@@ -91,7 +91,7 @@ double gpnn_grid_noise_value(const struct gpnn_parameters *parameters, size_t nu
                                             : parameters->grid.noise[number];
 }
 
-double gpnn_grid_likelihood_repeats(const struct gpnn_grid_cells *cells,
+double gpnn_grid_likelihood_repeats(const struct gpnn_grid_subset *cells,
                                     const struct gpnn_parameters *parameters, double *gradient)
 {
   double value = 0, degrees = 0;
@@ -111,7 +111,7 @@ double gpnn_grid_likelihood_repeats(const struct gpnn_grid_cells *cells,
 
 /* What a matrix of cells is filled from. */
 struct dense {
-  const struct gpnn_grid_cells *cells;
+  const struct gpnn_grid_subset *cells;
   const struct gpnn_parameters *parameters;
   const struct gpnn_grid_factors *factors;
 };
@@ -120,7 +120,7 @@ struct dense {
 static void find_rows(const struct dense *dense, size_t j, double *const matrix[],
                       double *row[GPNN_GRID_FACTORS])
 {
-  const struct gpnn_grid_cells *cells = dense->cells;
+  const struct gpnn_grid_subset *cells = dense->cells;
   for (size_t a = 0; a < cells->n_factors; a++)
     row[a] = matrix[a] + cells->level[j * cells->n_factors + a] * cells->factor[a].n;
 }
@@ -128,7 +128,7 @@ static void find_rows(const struct dense *dense, size_t j, double *const matrix[
 static void fill(void *context, double *matrix)
 {
   const struct dense *dense = context;
-  const struct gpnn_grid_cells *cells = dense->cells;
+  const struct gpnn_grid_subset *cells = dense->cells;
   size_t n = cells->n, f = cells->n_factors;
   double *row[GPNN_GRID_FACTORS];
   for (size_t j = 0; j < n; j++) {
@@ -171,7 +171,7 @@ static void symmetrise(size_t n, double *gamma)
 }
 
 enum gpnn_status gpnn_grid_factors_cholesky(const struct gpnn_grid_factors *factors,
-                                            const struct gpnn_grid_cells *cells,
+                                            const struct gpnn_grid_subset *cells,
                                             const struct gpnn_parameters *parameters,
                                             double *matrix, double *work, struct gpnn_error *err)
 {
@@ -181,27 +181,25 @@ enum gpnn_status gpnn_grid_factors_cholesky(const struct gpnn_grid_factors *fact
   return gpnn_cholesky_factor(cells->n, matrix, work, matrix[0], fill, &dense, &jitter, err);
 }
 
-/* From the lower triangle of the inverse and alpha = A^-1 y to the derivatives in the elements of
- * the factors' matrices and in the logarithms of the noise variances (equations 16.51, 16.53). */
-static void differentiate(const struct dense *dense, const double *inverse, const double *alpha,
-                          double *noise_gradient)
+void gpnn_grid_factors_spread(const struct gpnn_grid_factors *factors,
+                              const struct gpnn_grid_subset *cells,
+                              const struct gpnn_parameters *parameters, const double *g,
+                              double *noise_gradient)
 {
-  const struct gpnn_grid_cells *cells = dense->cells;
+  const struct dense dense = {cells, parameters, factors};
   size_t n = cells->n, f = cells->n_factors;
   double *row[GPNN_GRID_FACTORS], *gamma[GPNN_GRID_FACTORS];
   for (size_t j = 0; j < n; j++) {
-    const double *column = inverse + j * n;
-    double own = 0.5 * (alpha[j] * alpha[j] - column[j]);
-    find_rows(dense, j, dense->factors->k, row);
-    find_rows(dense, j, dense->factors->gamma, gamma);
-    spread(f, cells->level + j * f, row, gamma, own);
-    for (size_t i = j + 1; i < n; i++)
-      spread(f, cells->level + i * f, row, gamma, alpha[i] * alpha[j] - column[i]);
-    size_t number = gpnn_grid_noise_number(cells, dense->parameters, j);
+    const double *column = g + j * n;
+    find_rows(&dense, j, factors->k, row);
+    find_rows(&dense, j, factors->gamma, gamma);
+    spread(f, cells->level + j * f, row, gamma, column[j]);
+    for (size_t i = j + 1; i < n; i++) spread(f, cells->level + i * f, row, gamma, 2 * column[i]);
+    size_t number = gpnn_grid_noise_number(cells, parameters, j);
     noise_gradient[number] +=
-        own * gpnn_grid_noise_value(dense->parameters, number) / cells->count[j];
+        column[j] * gpnn_grid_noise_value(parameters, number) / cells->count[j];
   }
-  for (size_t a = 0; a < f; a++) symmetrise(cells->factor[a].n, dense->factors->gamma[a]);
+  for (size_t a = 0; a < f; a++) symmetrise(cells->factor[a].n, factors->gamma[a]);
 }
 
 /* 'work' is scratch memory of the factorisation; the other arrays are scratch, too. */
@@ -209,7 +207,7 @@ static enum gpnn_status evaluate(const struct dense *dense, double *matrix, doub
                                  double *alpha, double *value, double *noise_gradient,
                                  struct gpnn_error *err)
 {
-  const struct gpnn_grid_cells *cells = dense->cells;
+  const struct gpnn_grid_subset *cells = dense->cells;
   size_t n = cells->n;
   double misfit = 0;
   enum gpnn_status status =
@@ -222,11 +220,14 @@ static enum gpnn_status evaluate(const struct dense *dense, double *matrix, doub
            gpnn_grid_likelihood_repeats(cells, dense->parameters, noise_gradient);
   if (noise_gradient == NULL) return GPNN_OK;
   gpnn_cholesky_invert(n, matrix, work);
-  differentiate(dense, matrix, alpha, noise_gradient);
+  for (size_t j = 0; j < n; j++) /* dL/dA, equation 16.51 */
+    for (size_t i = j; i < n; i++)
+      matrix[j * n + i] = 0.5 * (alpha[i] * alpha[j] - matrix[j * n + i]);
+  gpnn_grid_factors_spread(dense->factors, cells, dense->parameters, matrix, noise_gradient);
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_grid_likelihood_dense(const struct gpnn_grid_cells *cells,
+enum gpnn_status gpnn_grid_likelihood_dense(const struct gpnn_grid_subset *cells,
                                             const struct gpnn_parameters *parameters, double *value,
                                             double *gradient, struct gpnn_error *err)
 {

@@ -21,7 +21,7 @@
 #include "base/status.h"
 #include "dataset/grid.h"
 #include "kernel/parameters.h"
-#include "models/grid/cells.h"
+#include "models/grid/subset.h"
 
 /*
  * The exact likelihood of 'cells' under 'parameters', to '*value', and its derivatives to
@@ -30,8 +30,19 @@
  * finite.  GPNN_ENOMEM.
  */
 GPNN_MUST_CHECK enum gpnn_status
-gpnn_grid_likelihood_dense(const struct gpnn_grid_cells *cells,
+gpnn_grid_likelihood_dense(const struct gpnn_grid_subset *cells,
                            const struct gpnn_parameters *parameters, double *value,
                            double *gradient, struct gpnn_error *err);
+
+/*
+ * The log density of the last 'n_targets' of 'cells', each given all cells before them: the sum
+ * over them (equation 16.57), with its derivatives to 'gradient' unless that is NULL.  'mean' and
+ * 'variance' get the predictions, n_targets each.  Time O(n^3 / 3).  Outcomes as above.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_grid_likelihood_conditional(const struct gpnn_grid_subset *cells, size_t n_targets,
+                                 const struct gpnn_parameters *parameters, double *mean,
+                                 double *variance, double *value, double *gradient,
+                                 struct gpnn_error *err);
 
 #endif

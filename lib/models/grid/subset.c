@@ -1,4 +1,4 @@
-#include "models/grid/cells.h"
+#include "models/grid/subset.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,11 +6,11 @@
 #include "base/memory.h"
 
 /* Numbers the levels of factor 'a' that occur in cells, whose levels are still the grid's. */
-static enum gpnn_status number_levels(struct gpnn_grid_cells *cells, size_t a,
+static enum gpnn_status number_levels(struct gpnn_grid_subset *cells, size_t a,
                                       const struct gpnn_grid_factor *from, const double *prepared,
                                       struct gpnn_error *err)
 {
-  struct gpnn_grid_cells_factor *factor = &cells->factor[a];
+  struct gpnn_grid_subset_factor *factor = &cells->factor[a];
   size_t f = cells->n_factors;
   uint32_t *number = gpnn_alloc(from->n, 1, sizeof *number); /* 0: the level does not occur */
   if (number == NULL) return gpnn_fail_memory(err, "for levels");
@@ -33,7 +33,7 @@ static enum gpnn_status number_levels(struct gpnn_grid_cells *cells, size_t a,
 }
 
 /* The share of the sum of squares within cells that falls to those that were collected. */
-static double share_within(const struct gpnn_grid *grid, const struct gpnn_grid_cells *cells)
+static double share_within(const struct gpnn_grid *grid, const struct gpnn_grid_subset *cells)
 {
   size_t all = grid->n_observations - grid->n_cells, here = 0;
   for (size_t i = 0; i < cells->n; i++) here += cells->count[i] - 1;
@@ -41,10 +41,10 @@ static double share_within(const struct gpnn_grid *grid, const struct gpnn_grid_
   return grid->within * (double)here / (double)all;
 }
 
-enum gpnn_status gpnn_grid_cells_collect(struct gpnn_grid_cells *cells,
-                                         const struct gpnn_grid *grid,
-                                         const double *const prepared[], const double *mean,
-                                         size_t n, const size_t *chosen, struct gpnn_error *err)
+enum gpnn_status gpnn_grid_subset_collect(struct gpnn_grid_subset *cells,
+                                          const struct gpnn_grid *grid,
+                                          const double *const prepared[], const double *mean,
+                                          size_t n, const size_t *chosen, struct gpnn_error *err)
 {
   size_t level[GPNN_GRID_FACTORS];
   enum gpnn_status status = GPNN_OK;
@@ -66,11 +66,11 @@ enum gpnn_status gpnn_grid_cells_collect(struct gpnn_grid_cells *cells,
   if (status == GPNN_OK) cells->within = share_within(grid, cells);
   for (size_t a = 0; status == GPNN_OK && a < grid->n_factors; a++)
     status = number_levels(cells, a, &grid->factor[a], prepared[a], err);
-  if (status != GPNN_OK) gpnn_grid_cells_release(cells);
+  if (status != GPNN_OK) gpnn_grid_subset_release(cells);
   return status;
 }
 
-void gpnn_grid_cells_release(struct gpnn_grid_cells *cells)
+void gpnn_grid_subset_release(struct gpnn_grid_subset *cells)
 {
   for (size_t a = 0; a < cells->n_factors; a++) {
     free(cells->factor[a].x);
