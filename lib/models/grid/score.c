@@ -1,0 +1,121 @@
+#include "models/grid/score.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "models/grid/nearby.h"
+
+#define LOG_2PI 1.8378770664093454836
+
+/* ---- predictions ----------------------------------------------------------------------------- */
+
+struct predicting {
+  const struct gpnn_grid_view *view;
+  const struct gpnn_parameters *parameters;
+  const struct gpnn_grid_tasks *tasks;
+  struct gpnn_grid_nearby *prediction; /* of each task */
+};
+
+static enum gpnn_status predict(void *context, size_t thread, size_t i, struct gpnn_error *err)
+{
+  struct predicting *p = context;
+  (void)thread;
+  return gpnn_grid_nearby_predict(&p->prediction[i], p->view, p->parameters, &p->tasks->task[i],
+                                  gpnn_grid_nearby_usual, err);
+}
+
+/* The mean of squared errors, each divided by its variance. */
+static double find_factor(const struct predicting *p, size_t *n_cells)
+{
+  double sum = 0;
+  size_t n = 0;
+  for (size_t i = 0; i < p->tasks->n; i++)
+    for (size_t t = 0; t < p->tasks->task[i].n; t++, n++) {
+      const struct gpnn_grid_nearby *found = &p->prediction[i];
+      double error = found->y[t] - found->mean[t];
+      sum += error * error / found->variance[t];
+    }
+  *n_cells = n;
+  return n > 0 ? sum / (double)n : 1;
+}
+
+/* The target of an observed cell in its own units. */
+static double target_of(const struct gpnn_dataset *dataset, size_t position)
+{
+  return dataset->scaling.y_mean + dataset->scaling.y_sd * dataset->y[position];
+}
+
+/* The negative log density of one cell, of the standardised target, and its squared error. */
+static double lose(const struct predicting *p, const struct gpnn_dataset *dataset, size_t i,
+                   size_t t, double factor, double *square)
+{
+  const struct gpnn_grid_nearby *found = &p->prediction[i];
+  const struct gpnn_transform *transform = &p->parameters->transform;
+  size_t position = p->tasks->task[i].target[t];
+  double error = found->y[t] - found->mean[t], variance = factor * found->variance[t];
+  double loss = 0.5 * (LOG_2PI + log(variance) + error * error / variance);
+  if (transform->kind != GPNN_TRANSFORM_NONE) {
+    double y = target_of(dataset, position), sd = dataset->scaling.y_sd;
+    double z = gpnn_transform_apply(transform, y) - error;
+    loss -= gpnn_transform_log_slope(transform, y) + log(sd);
+    error = (y - gpnn_transform_invert(transform, z)) / sd;
+  }
+  *square += error * error;
+  return loss;
+}
+
+static enum gpnn_status sum_up(struct gpnn_grid_score *score, const struct predicting *p,
+                               const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  double sum = 0, square = 0;
+  score->factor = find_factor(p, &score->n_cells);
+  for (size_t i = 0; i < p->tasks->n; i++) {
+    for (size_t t = 0; t < p->tasks->task[i].n; t++)
+      score->loss[i] += lose(p, dataset, i, t, score->factor, &square);
+    sum += score->loss[i];
+  }
+  if (score->n_cells == 0) return GPNN_OK;
+  score->nll = sum / (double)score->n_cells;
+  score->rmse = sqrt(square / (double)score->n_cells);
+  if (isfinite(score->nll) && isfinite(score->rmse)) return GPNN_OK;
+  return gpnn_fail(err, GPNN_ENUMERIC, "the density of a cell held out is not finite");
+}
+
+enum gpnn_status gpnn_grid_score(struct gpnn_grid_score *score, const struct gpnn_dataset *dataset,
+                                 const struct gpnn_grid_view *view,
+                                 const struct gpnn_parameters *parameters,
+                                 const struct gpnn_grid_tasks *tasks, int threads,
+                                 struct gpnn_error *err)
+{
+  struct predicting p = {view, parameters, tasks, NULL};
+  enum gpnn_status status = GPNN_OK;
+  *score = (struct gpnn_grid_score){.n_tasks = tasks->n};
+  p.prediction = gpnn_alloc(tasks->n, 1, sizeof *p.prediction);
+  score->loss = gpnn_alloc(tasks->n, 1, sizeof *score->loss);
+  if (p.prediction == NULL || score->loss == NULL) status = gpnn_fail_memory(err, "for scores");
+  if (status == GPNN_OK)
+    status = gpnn_threads_try(gpnn_threads_for(threads, tasks->n), tasks->n, 1, predict, &p, err);
+  if (status == GPNN_OK) status = sum_up(score, &p, dataset, err);
+  free(p.prediction);
+  if (status != GPNN_OK) gpnn_grid_score_release(score);
+  return status;
+}
+
+double gpnn_grid_score_gain(const struct gpnn_grid_score *a, const struct gpnn_grid_score *b,
+                            double *standard_error)
+{
+  double n = (double)a->n_tasks, mean = 0, square = 0, cells = (double)a->n_cells;
+  for (size_t i = 0; i < a->n_tasks; i++) mean += (b->loss[i] - a->loss[i]) / n;
+  for (size_t i = 0; i < a->n_tasks; i++) square += pow(b->loss[i] - a->loss[i] - mean, 2);
+  *standard_error = n > 1 ? sqrt(square / (n - 1) * n) / cells : 0;
+  return mean * n / cells;
+}
+
+void gpnn_grid_score_release(struct gpnn_grid_score *score)
+{
+  free(score->loss);
+  memset(score, 0, sizeof *score);
+}
