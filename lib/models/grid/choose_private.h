@@ -1,0 +1,67 @@
+/*
+ * choose_private: a choice in the making, and its candidates.
+ */
+#ifndef GPNN_MODELS_GRID_CHOOSE_PRIVATE_H
+#define GPNN_MODELS_GRID_CHOOSE_PRIVATE_H
+
+#include "base/status.h"
+#include "dataset/grid.h"
+#include "dataset/transformed.h"
+#include "models/grid/choose.h"
+#include "models/grid/score.h"
+
+/* A candidate: parameters, and how they fared.  A zeroed one may be released. */
+struct gpnn_grid_trial {
+  struct gpnn_parameters parameters;
+  struct gpnn_grid_fit_report fit;
+  struct gpnn_grid_score score;
+};
+
+struct gpnn_grid_choice {
+  const struct gpnn_dataset *dataset;
+  const struct gpnn_grid_choose_options *options;
+  gpnn_grid_choose_listener *listener;
+  void *context;
+  struct gpnn_grid_blocks blocks;
+  struct gpnn_grid_tasks tasks;
+  struct gpnn_grid_trial best;
+  size_t n_candidates;
+  struct gpnn_grid_held held;
+  bool keeps_inputs[GPNN_GRID_FACTORS]; /* lengthscales that are held are those of given inputs */
+  struct gpnn_transformed *transformed; /* owned; the dataset under 'transform'; NULL: none yet */
+  struct gpnn_transform transform;
+};
+
+/* Makes the first candidate: kernels as given, or matern32 and tasks; lengthscales of the levels'
+ * spread; the start's values where its kernels are the same. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_start(struct gpnn_grid_choice *choice,
+                                                        struct gpnn_error *err);
+void gpnn_grid_choice_release(struct gpnn_grid_choice *choice);
+
+/* Copies the parameters of a candidate. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_trial_copy(struct gpnn_grid_trial *to,
+                                                      const struct gpnn_grid_trial *from,
+                                                      struct gpnn_error *err);
+void gpnn_grid_trial_release(struct gpnn_grid_trial *trial);
+
+/* Gives factor 'a' other inputs, and lengthscales in proportion to their spread. */
+void gpnn_grid_choice_set_inputs(const struct gpnn_grid_choice *choice,
+                                 struct gpnn_grid_trial *trial, size_t a,
+                                 enum gpnn_factor_inputs inputs);
+
+/* True if all coordinates of the levels are positive, and their logarithms tell more than they do:
+ * the greatest is at least ten times the least. */
+bool gpnn_grid_choice_has_logarithms(const struct gpnn_grid_factor *factor);
+
+/* True if all targets can be transformed so. */
+bool gpnn_grid_choice_can_transform(const struct gpnn_grid_choice *choice,
+                                    enum gpnn_transform_kind kind);
+
+/* Writes to 'grid' the dataset's with the trial's transform, which is fitted if that is not done.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_transform(struct gpnn_grid_choice *choice,
+                                                            struct gpnn_grid_trial *trial,
+                                                            struct gpnn_grid *grid,
+                                                            struct gpnn_error *err);
+
+#endif
