@@ -4,6 +4,7 @@
 
 static const struct cli_mode modes[] = {
     {"index", "a table in, an index of a grid out", grid_index},
+    {"fit", "an index of a grid in, estimated parameters out", grid_fit},
     {"predict", "an index and parameters in, the predictions of cells out", grid_predict},
 };
 

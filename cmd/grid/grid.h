@@ -6,6 +6,7 @@
 
 /* argv[0] is the tool's name.  Each returns the exit status. */
 int grid_index(int argc, char **argv);
+int grid_fit(int argc, char **argv);
 int grid_predict(int argc, char **argv);
 
 #endif

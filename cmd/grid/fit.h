@@ -1,0 +1,65 @@
+/*
+ * fit: what gpnn-grid fit does: its arguments, how they are completed, and what it reports.
+ */
+#ifndef GPNN_CMD_GRID_FIT_H
+#define GPNN_CMD_GRID_FIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmd/common/cli.h"
+#include "dataset/dataset.h"
+#include "kernel/parameters.h"
+#include "models/grid/choose.h"
+
+enum grid_fit_preset { GRID_FIT_OWN, GRID_FIT_PAPER };
+enum grid_fit_nugget { GRID_FIT_NUGGET_AUTO, GRID_FIT_NUGGET_YES, GRID_FIT_NUGGET_NO };
+enum grid_fit_time { GRID_FIT_TIME_AUTO, GRID_FIT_TIME_LINEAR, GRID_FIT_TIME_LOG };
+
+struct grid_fit_arguments {
+  enum grid_fit_preset preset;
+  enum gpnn_grid_effort effort;
+  enum gpnn_grid_holdout holdout;
+  enum grid_fit_nugget nugget;
+  enum grid_fit_time time_scale;
+  const char *site_kernel, *time_kernel, *transform, *mean, *noise_per, *start;
+  struct cli_list kernels, inputs, guesses, fixed;
+  struct gpnn_grid_setting settings[2 * CLI_LIST_ITEMS];
+  char names[2 * CLI_LIST_ITEMS][64]; /* of settings */
+  struct gpnn_grid_choose_options choose;
+  char kernel_text[GPNN_GRID_FACTORS][GPNN_GRID_KERNEL_BYTES];
+};
+
+/* Checks what can be known without the index; false after a refusal. */
+bool grid_fit_resolve(const struct cli *cli, void *arguments);
+
+/* Turns names of factors into their numbers.  GPNN_EINVAL: the grid has none of that name. */
+GPNN_MUST_CHECK enum gpnn_status grid_fit_match(struct grid_fit_arguments *arguments,
+                                                const struct gpnn_grid *grid,
+                                                struct gpnn_error *err);
+
+enum gpnn_status grid_fit_run(const struct cli *cli, void *arguments, struct gpnn_error *err);
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+/* The context of grid_fit_try(). */
+struct grid_fit_telling {
+  const struct cli *cli;
+  const struct gpnn_grid *grid;
+  size_t n; /* candidates so far */
+};
+
+/* With --verbose, a line for each candidate: a gpnn_grid_choose_listener. */
+void grid_fit_try(void *context, const struct gpnn_grid_candidate *candidate);
+
+/* Says which index parameters belong to, and how they were found, in comments. */
+GPNN_MUST_CHECK enum gpnn_status grid_fit_annotate(struct gpnn_parameters *params,
+                                                   const struct gpnn_dataset *view,
+                                                   const struct gpnn_grid_choose_report *report,
+                                                   struct gpnn_error *err);
+
+/* The result, in the JSON report if there is one. */
+void grid_fit_report(const struct cli *cli, const struct gpnn_parameters *params,
+                     const struct gpnn_grid_choose_report *report);
+
+#endif
