@@ -246,12 +246,12 @@ static enum gpnn_status draw_blocks(struct gpnn_grid_choice *choice, size_t roun
          n = round > 0 ? final_size[e].blocks : trial_size[e].blocks;
   struct gpnn_grid_sample_size size = {round > 0 ? final_size[e].cells : trial_size[e].cells,
                                        round > 0 ? final_size[e].sites : trial_size[e].sites};
-  gpnn_grid_blocks_release(&choice->blocks);
+  gpnn_grid_samples_release(&choice->blocks);
   enum gpnn_status status =
       gpnn_grid_view_make(&view, choice->dataset->grid, &choice->best.parameters, err);
   if (status == GPNN_OK)
-    status = gpnn_grid_blocks_draw(&choice->blocks, n, &view, size, choice->options->seed,
-                                   round * BLOCKS_APART, err);
+    status = gpnn_grid_samples_draw(&choice->blocks, n, &view, size, choice->options->seed,
+                                    round * BLOCKS_APART, err);
   gpnn_grid_view_release(&view);
   return status;
 }

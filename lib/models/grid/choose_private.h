@@ -22,7 +22,7 @@ struct gpnn_grid_choice {
   const struct gpnn_grid_choose_options *options;
   gpnn_grid_choose_listener *listener;
   void *context;
-  struct gpnn_grid_blocks blocks;
+  struct gpnn_grid_samples blocks;
   struct gpnn_grid_tasks tasks;
   struct gpnn_grid_trial best;
   size_t n_candidates;

@@ -196,7 +196,7 @@ enum gpnn_status gpnn_grid_choice_start(struct gpnn_grid_choice *choice, struct 
 
 void gpnn_grid_choice_release(struct gpnn_grid_choice *choice)
 {
-  gpnn_grid_blocks_release(&choice->blocks);
+  gpnn_grid_samples_release(&choice->blocks);
   gpnn_grid_tasks_release(&choice->tasks);
   gpnn_grid_trial_release(&choice->best);
   gpnn_transformed_free(choice->transformed);

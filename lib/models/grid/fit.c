@@ -14,10 +14,10 @@
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-enum gpnn_status gpnn_grid_blocks_draw(struct gpnn_grid_blocks *blocks, size_t n,
-                                       const struct gpnn_grid_view *view,
-                                       struct gpnn_grid_sample_size size, uint64_t seed,
-                                       uint64_t first, struct gpnn_error *err)
+enum gpnn_status gpnn_grid_samples_draw(struct gpnn_grid_samples *blocks, size_t n,
+                                        const struct gpnn_grid_view *view,
+                                        struct gpnn_grid_sample_size size, uint64_t seed,
+                                        uint64_t first, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
   if (view->grid->n_cells <= size.cells) n = 1;
@@ -30,11 +30,11 @@ enum gpnn_status gpnn_grid_blocks_draw(struct gpnn_grid_blocks *blocks, size_t n
     status =
         gpnn_grid_sample(view, size, seed, first + b, &blocks->chosen[b], &blocks->n_cells[b], err);
   }
-  if (status != GPNN_OK) gpnn_grid_blocks_release(blocks);
+  if (status != GPNN_OK) gpnn_grid_samples_release(blocks);
   return status;
 }
 
-void gpnn_grid_blocks_release(struct gpnn_grid_blocks *blocks)
+void gpnn_grid_samples_release(struct gpnn_grid_samples *blocks)
 {
   for (size_t b = 0; b < blocks->n; b++) free(blocks->chosen[b]);
   free(blocks->chosen);
@@ -90,7 +90,7 @@ enum gpnn_status gpnn_grid_objective_evaluate(void *context, size_t n, const dou
 /* ---- making it ------------------------------------------------------------------------------- */
 
 static enum gpnn_status collect(struct gpnn_grid_objective *o, const struct gpnn_grid_view *view,
-                                const struct gpnn_grid_blocks *blocks, struct gpnn_error *err)
+                                const struct gpnn_grid_samples *blocks, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
   const double *prepared[GPNN_GRID_FACTORS];
@@ -106,7 +106,7 @@ static enum gpnn_status collect(struct gpnn_grid_objective *o, const struct gpnn
 
 static enum gpnn_status make(struct gpnn_grid_objective *o, struct gpnn_parameters *parameters,
                              const struct gpnn_grid_view *view,
-                             const struct gpnn_grid_blocks *blocks,
+                             const struct gpnn_grid_samples *blocks,
                              const struct gpnn_grid_fit_options *options, struct gpnn_error *err)
 {
   size_t n = gpnn_grid_n_coordinates(parameters);
@@ -182,7 +182,7 @@ static enum gpnn_status estimate(struct gpnn_grid_objective *o,
 
 enum gpnn_status gpnn_grid_fit(struct gpnn_parameters *parameters,
                                const struct gpnn_grid_view *view,
-                               const struct gpnn_grid_blocks *blocks,
+                               const struct gpnn_grid_samples *blocks,
                                const struct gpnn_grid_fit_options *options,
                                struct gpnn_grid_fit_report *report, struct gpnn_error *err)
 {

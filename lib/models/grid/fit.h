@@ -21,7 +21,7 @@
 #include "models/grid/view.h"
 
 /* Samples of cells. */
-struct gpnn_grid_blocks {
+struct gpnn_grid_samples {
   size_t n;
   size_t **chosen; /* owned; of each its positions among the grid's cells */
   size_t *n_cells; /* owned; of each */
@@ -29,12 +29,12 @@ struct gpnn_grid_blocks {
 
 /* Draws up to 'n' samples, numbered from 'first' on, or one if that has all cells.  GPNN_ENOMEM:
  * '*blocks', which must be zeroed, stays so. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_grid_blocks_draw(struct gpnn_grid_blocks *blocks, size_t n,
-                                                       const struct gpnn_grid_view *view,
-                                                       struct gpnn_grid_sample_size size,
-                                                       uint64_t seed, uint64_t first,
-                                                       struct gpnn_error *err);
-void gpnn_grid_blocks_release(struct gpnn_grid_blocks *blocks);
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_samples_draw(struct gpnn_grid_samples *blocks, size_t n,
+                                                        const struct gpnn_grid_view *view,
+                                                        struct gpnn_grid_sample_size size,
+                                                        uint64_t seed, uint64_t first,
+                                                        struct gpnn_error *err);
+void gpnn_grid_samples_release(struct gpnn_grid_samples *blocks);
 
 /* Numbers that are held at their values. */
 enum { GPNN_GRID_MOST_HELD = 64 };
@@ -65,7 +65,7 @@ struct gpnn_grid_fit_report {
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_grid_fit(struct gpnn_parameters *parameters, const struct gpnn_grid_view *view,
-              const struct gpnn_grid_blocks *blocks, const struct gpnn_grid_fit_options *options,
+              const struct gpnn_grid_samples *blocks, const struct gpnn_grid_fit_options *options,
               struct gpnn_grid_fit_report *report, struct gpnn_error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "models/grid/means.h"
 
 static enum gpnn_status count_cells(struct gpnn_grid_view *view, struct gpnn_error *err)
 {
@@ -25,27 +26,22 @@ static enum gpnn_status count_cells(struct gpnn_grid_view *view, struct gpnn_err
   return GPNN_OK;
 }
 
-/* Means of the cells of each level of factor 'a', to each of them. */
-static enum gpnn_status find_means(struct gpnn_grid_view *view, size_t a, struct gpnn_error *err)
+/* The means of the levels of the parameters' mean factor, to each cell. */
+static enum gpnn_status find_means(struct gpnn_grid_view *view, size_t factor,
+                                   struct gpnn_error *err)
 {
   const struct gpnn_grid *grid = view->grid;
+  struct gpnn_grid_means means = {0};
   size_t level[GPNN_GRID_FACTORS];
-  double *sum = gpnn_alloc(grid->factor[a].n, 1, sizeof *sum);
   view->mean = gpnn_alloc(grid->n_cells, 1, sizeof *view->mean);
-  if (sum == NULL || view->mean == NULL) {
-    free(sum);
-    return gpnn_fail_memory(err, "for means of levels");
-  }
-  for (size_t c = 0; c < grid->n_cells; c++) {
+  if (view->mean == NULL) return gpnn_fail_memory(err, "for means of levels");
+  enum gpnn_status status = gpnn_grid_means_make(&means, grid, factor, grid->y, err);
+  for (size_t c = 0; c < grid->n_cells && status == GPNN_OK; c++) {
     gpnn_grid_levels(grid, grid->cell[c], level);
-    sum[level[a]] += grid->y[c];
+    view->mean[c] = gpnn_grid_means_at(&means, level);
   }
-  for (size_t c = 0; c < grid->n_cells; c++) {
-    gpnn_grid_levels(grid, grid->cell[c], level);
-    view->mean[c] = sum[level[a]] / view->n_at[a][level[a]];
-  }
-  free(sum);
-  return GPNN_OK;
+  gpnn_grid_means_release(&means);
+  return status;
 }
 
 enum gpnn_status gpnn_grid_view_make(struct gpnn_grid_view *view, const struct gpnn_grid *grid,
@@ -64,7 +60,7 @@ enum gpnn_status gpnn_grid_view_make(struct gpnn_grid_view *view, const struct g
   }
   if (status == GPNN_OK) status = count_cells(view, err);
   if (status == GPNN_OK && parameters->grid.mean_factor > 0)
-    status = find_means(view, parameters->grid.mean_factor - 1, err);
+    status = find_means(view, parameters->grid.mean_factor, err);
   if (status != GPNN_OK) gpnn_grid_view_release(view);
   return status;
 }
