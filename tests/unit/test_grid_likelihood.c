@@ -54,7 +54,7 @@ static void release(struct fixture *f)
   gpnn_grid_subset_release(&f->cells);
 }
 
-/* Section by section what the specification of the golden case says. */
+/* The golden case: four sites, three times, nine observed cells. */
 static void make_golden(struct fixture *f)
 {
   static const int64_t cells[] = {0, 1, 3, 4, 5, 6, 8, 9, 10};
