@@ -7,7 +7,7 @@
 #define ARGUMENTS struct predict_arguments
 
 static const struct cli_word cells[] = {
-    {NULL, PREDICT_HOLES}, {"all", PREDICT_ALL_CELLS}, CLI_END_OF_WORDS};
+    {"", PREDICT_HOLES}, {"all", PREDICT_ALL_CELLS}, CLI_END_OF_WORDS};
 static const struct cli_word units[] = {
     {"original", GPNN_UNITS_ORIGINAL}, {"standard", GPNN_UNITS_STANDARD}, CLI_END_OF_WORDS};
 static const struct cli_word engines[] = {{"auto", GPNN_GRID_ENGINE_AUTO},
@@ -29,7 +29,7 @@ static const struct cli_word preconditioners[] = {
 
 static const struct cli_option options[] = {
     CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
-    CLI_FLAG_OR(0, "complete", complete, "WHICH", "predict the cells without observation, or all",
+    CLI_FLAG_OR(0, "complete", complete, "all", "predict cells without observation; all: every one",
                 cells),
     CLI_PROBABILITIES(0, "interval", plan.intervals, "P[,P...]",
                       "add central intervals, as in 0.95"),

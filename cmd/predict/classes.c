@@ -178,7 +178,7 @@ enum gpnn_status classes_init(struct classes *classes, const struct cli *cli,
                               const struct predict_arguments *a, const struct opened *opened,
                               struct gpnn_error *err)
 {
-  enum gpnn_status status = check_options(cli, opened, err);
+  enum gpnn_status status = a->is_of_grids ? GPNN_OK : check_options(cli, opened, err);
   for (size_t t = 0; t < opened->n && status == GPNN_OK; t++)
     status = init_target(classes, t, cli, a, opened, err);
   if (status == GPNN_OK && a->cost != NULL) status = read_costs(classes, opened, a->cost, err);

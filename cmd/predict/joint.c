@@ -19,7 +19,7 @@ bool joint_needs_all(const struct predict_arguments *a)
 
 bool joint_resolve(const struct cli *cli, const struct predict_arguments *a)
 {
-  if (cli_given(cli, "aggregate") && a->group == NULL)
+  if (!a->is_of_grids && cli_given(cli, "aggregate") && a->group == NULL)
     return cli_refuse(cli, "--aggregate needs --group");
   if (!joint_needs_all(a)) return true;
   const char *name = a->group != NULL ? "--group" : "--samples";

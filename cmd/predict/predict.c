@@ -79,7 +79,7 @@ bool predict_resolve(const struct cli *cli, void *arguments)
     return cli_refuse(cli, "--append keeps all columns already; give it or --keep");
   if (options->mean_only && a->plan.intervals.n > 0)
     return cli_refuse(cli, "--mean-only computes no sd, which --interval needs");
-  if (cli_given(cli, "beyond") && a->max_distance == NULL)
+  if (!a->is_of_grids && cli_given(cli, "beyond") && a->max_distance == NULL)
     return cli_refuse(cli, "--beyond needs --max-distance");
   if (!a->loo && a->complete == PREDICT_TABLE && strcmp(a->params, "-") == 0 &&
       strcmp(cli_operand(cli, 1), "-") == 0)

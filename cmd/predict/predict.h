@@ -27,7 +27,8 @@ struct predict_arguments {
   bool labels_only; /* of classes: no probabilities */
   enum predict_aggregate aggregate;
   size_t neighbours, share, batch, samples, top; /* all but share may be 0: not given */
-  bool is_of_grids;                        /* for gpnn-grid predict: the index has to be a grid */
+  bool is_of_grids; /* for gpnn-grid predict, which lacks options that are for rows: the index has
+                       to be a grid */
   enum predict_cells complete;             /* of a grid */
   struct gpnn_grid_posterior_options grid; /* how one is predicted */
   size_t batch_bytes; /* memory that a batch may take; predict_resolve() determines it */

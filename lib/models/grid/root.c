@@ -85,26 +85,41 @@ enum gpnn_status gpnn_grid_root_make(struct gpnn_grid_root *root, size_t n, cons
   return status;
 }
 
-/* B = K_new,old F^-1', where F is triangular, or F (F'F)^-1 = F / value. */
+/* Rows that are extended together: always as many, so that what becomes of one does not depend on
+ * the others. */
+enum { GROUP = 32 };
+
+/* B = K_new,old F^-1', where F is triangular, or K_new,old F / value. */
+static void extend_group(const struct gpnn_grid_root *root, double *k, double *b)
+{
+  int n = (int)root->n;
+  if (root->value == NULL) {
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, GROUP, n, 1,
+                root->f, n, k, n);
+    return;
+  }
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, GROUP, n, n, 1, k, n, root->f, n, 0, b, n);
+  for (size_t i = 0; i < GROUP; i++)
+    for (size_t j = 0; j < root->n; j++)
+      k[i * root->n + j] = root->value[j] > 0 ? b[i * root->n + j] / root->value[j] : 0;
+}
+
 enum gpnn_status gpnn_grid_root_extend(const struct gpnn_grid_root *root, size_t n_new, double *k,
                                        struct gpnn_error *err)
 {
   size_t n = root->n;
   if (n_new == 0) return GPNN_OK;
   if (gpnn_blas_claim(1) == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
-  if (root->value == NULL) {
-    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n_new, (int)n,
-                1, root->f, (int)n, k, (int)n);
-    return GPNN_OK;
+  double *group = gpnn_alloc(n, (size_t)2 * GROUP, sizeof *group);
+  if (group == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
+  for (size_t first = 0; first < n_new; first += GROUP) {
+    size_t count = n_new - first < GROUP ? n_new - first : GROUP;
+    memset(group, 0, GROUP * n * sizeof *group);
+    memcpy(group, k + first * n, count * n * sizeof *group);
+    extend_group(root, group, group + GROUP * n);
+    memcpy(k + first * n, group, count * n * sizeof *group);
   }
-  double *b = gpnn_alloc(n_new, n, sizeof *b);
-  if (b == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n_new, (int)n, (int)n, 1, k, (int)n,
-              root->f, (int)n, 0, b, (int)n);
-  for (size_t i = 0; i < n_new; i++)
-    for (size_t j = 0; j < n; j++)
-      k[i * n + j] = root->value[j] > 0 ? b[i * n + j] / root->value[j] : 0;
-  free(b);
+  free(group);
   return GPNN_OK;
 }
 
