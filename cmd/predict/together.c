@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "cmd/predict/subset.h"
+#include "models/grid/state.h"
 
 bool together_is_apart(const struct predict_arguments *a, const struct opened *opened)
 {
@@ -19,12 +20,17 @@ static enum gpnn_status open_one(struct together *together, const struct cli *cl
                                  const struct predict_arguments *a, const struct opened *opened,
                                  struct gpnn_error *err)
 {
+  struct gpnn_grid_posterior_options grid = a->grid;
   const struct gpnn_model_options options = {.neighbours = a->neighbours,
                                              .precision = a->precision,
                                              .share = a->share,
                                              .threads = cli->threads,
-                                             .grid = &a->grid};
+                                             .grid = &grid};
   size_t first = together->first, n = together->n;
+  const struct gpnn_dataset *dataset = opened->channels[first].dataset;
+  if (dataset->grid != NULL)
+    gpnn_grid_state_find(opened->state, dataset->fingerprint, dataset->schema.target.name,
+                         dataset->n, &grid);
   enum gpnn_status status = open_model(cli, opened, first, n, &options, &together->model, err);
   if (status == GPNN_OK)
     status = forecaster_new(&together->forecaster, together->model, &a->plan.options, err);

@@ -2,10 +2,14 @@
  * written out, moments of draws. */
 #include "models/grid/posterior.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 #include "base/memory.h"
 #include "base/rng.h"
 #include "linalg/blas_threads.h"
 #include "linalg/cholesky.h"
+#include "models/grid/state.h"
 #include "unit.h"
 
 enum { MOST = 700, MOST_CELLS = 6000 };
@@ -384,6 +388,35 @@ static void unfinished_variances_are_bounds(void **state)
   release(s.network);
 }
 
+/* Equations start from solutions that were kept, and then need no iteration. */
+static void kept_solutions_are_where_solving_starts(void **state)
+{
+  (void)state;
+  struct small s = make_small(0.3);
+  struct gpnn_state *kept = NULL;
+  point(&s);
+  struct gpnn_grid_posterior_options options = options_of(GPNN_GRID_ENGINE_LATENT);
+  options.keep_draws = true;
+  options.tolerance = 1e-9;
+  struct gpnn_grid_posterior *posterior = make(s.network, &options);
+  assert_true(gpnn_grid_posterior_report(posterior).iterations > 0);
+  assert_ok(gpnn_state_new(&kept, 77, &err));
+  assert_ok(gpnn_grid_state_store(posterior, "y", kept, &err));
+  gpnn_grid_state_find(kept, 78, "y", s.network->grid.n_cells, &options);
+  assert_null(options.alpha);
+  gpnn_grid_state_find(kept, 77, "y", s.network->grid.n_cells, &options);
+  struct gpnn_grid_posterior *again = make(s.network, &options);
+  assert_int_equal(gpnn_grid_posterior_report(again).iterations, 0);
+  double draws[PLACES * 2], same[PLACES * 2];
+  assert_ok(gpnn_grid_posterior_draws(posterior, &s.places, 60, 2, draws, &err));
+  assert_ok(gpnn_grid_posterior_draws(again, &s.places, 60, 2, same, &err));
+  for (size_t i = 0; i < (size_t)2 * PLACES; i++) assert_near(draws[i], same[i], 1e-7);
+  gpnn_grid_posterior_free(posterior);
+  gpnn_grid_posterior_free(again);
+  gpnn_state_free(kept);
+  release(s.network);
+}
+
 static void a_solve_without_convergence_names_its_residual(void **state)
 {
   (void)state;
@@ -414,6 +447,7 @@ int main(void)
       cmocka_unit_test(draws_have_the_moments_of_the_posterior),
       cmocka_unit_test(draws_do_not_depend_on_how_many_are_asked_for),
       cmocka_unit_test(unfinished_variances_are_bounds),
+      cmocka_unit_test(kept_solutions_are_where_solving_starts),
       cmocka_unit_test(a_solve_without_convergence_names_its_residual),
   };
   gpnn_blas_single_thread();

@@ -76,6 +76,8 @@ struct gpnn_grid_posterior_options {
                           gpnn_grid_posterior_draws() */
   uint64_t seed;       /* of the draws */
   const double *alpha; /* n_cells: a guess at alpha to start from; NULL: none */
+  const double *start; /* n_start times n_cells: the same for the first draws; NULL: none */
+  size_t n_start;
   /* Called after every iteration of the engine latent, if not NULL: columns solved before those in
    * work, and all of them; from the caller's thread. */
   void (*progress)(void *context, size_t solved, size_t columns, size_t iteration, double residual);

@@ -91,6 +91,18 @@ static void subtract(const struct gpnn_grid_posterior *p, size_t first, size_t c
   }
 }
 
+/* What the solutions of a block start from: 0 where nothing is known. */
+static void start(const struct gpnn_grid_posterior *p, size_t first, size_t columns, double *x)
+{
+  const struct gpnn_grid *grid = p->grid;
+  for (size_t c = 0; c < columns && first + c < p->options.n_start; c++)
+    for (size_t o = 0; o < grid->n_cells; o++) {
+      size_t cell = (size_t)grid->cell[o];
+      x[(cell / p->inner * columns + c) * p->inner + cell % p->inner] =
+          p->options.start[(first + c) * grid->n_cells + o];
+    }
+}
+
 /* Adds a block's differences from the mean, and their squares. */
 static void add_differences(const struct gpnn_grid_posterior *p, size_t columns, const double *f,
                             const double *update, double *sum, double *squares)
@@ -118,6 +130,7 @@ static enum gpnn_status solve_block(struct gpnn_grid_posterior *p, size_t b, dou
   enum gpnn_status status = colour(p, columns, &f, &rhs, err);
   if (status == GPNN_OK) {
     subtract(p, b * p->width, columns, f, rhs);
+    start(p, b * p->width, columns, x);
     status = gpnn_grid_posterior_solve(p, columns, rhs, x, err);
   }
   if (status == GPNN_OK) status = gpnn_grid_system_spread(p->system, columns, x, rhs, err);
@@ -156,6 +169,8 @@ static enum gpnn_status make_all(struct gpnn_grid_posterior *p, double *sum, dou
   for (size_t b = 0; b < gpnn_grid_n_blocks(p) && status == GPNN_OK; b++)
     status = solve_block(p, b, scratch, sum, squares, err);
   free(scratch);
+  p->options.start = NULL; /* borrowed until here */
+  p->options.n_start = 0;
   if (status == GPNN_OK) summarise(p, sum, squares);
   return status;
 }
