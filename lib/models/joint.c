@@ -41,7 +41,7 @@ void gpnn_joint_free(struct gpnn_joint *joint)
 
 /* The latent functions at all rows; arrays are owned, channels by n. */
 struct functions {
-  double *mean, *variance, *mean_variance, *misfit, *nearest;
+  double *mean, *variance, *mean_variance, *misfit, *nearest, *noise;
 };
 
 static void functions_release(struct functions *f)
@@ -51,6 +51,7 @@ static void functions_release(struct functions *f)
   free(f->mean_variance);
   free(f->misfit);
   free(f->nearest);
+  free(f->noise);
 }
 
 static enum gpnn_status functions_predict(struct functions *f, const struct gpnn_joint *joint,
@@ -65,13 +66,15 @@ static enum gpnn_status functions_predict(struct functions *f, const struct gpnn
   f->mean_variance = gpnn_alloc(n_channels, n, sizeof *f->mean_variance);
   f->misfit = gpnn_alloc(n_channels, n, sizeof *f->misfit);
   f->nearest = gpnn_alloc(n_channels, n, sizeof *f->nearest);
+  f->noise = gpnn_alloc(n_channels, n, sizeof *f->noise);
   const struct gpnn_latent latent = {.mean = f->mean,
                                      .variance = f->variance,
                                      .mean_variance = f->mean_variance,
                                      .misfit = f->misfit,
-                                     .nearest = f->nearest};
+                                     .nearest = f->nearest,
+                                     .noise = f->noise};
   enum gpnn_status status =
-      counts && f->mean && f->variance && f->mean_variance && f->misfit && f->nearest
+      counts && f->mean && f->variance && f->mean_variance && f->misfit && f->nearest && f->noise
           ? gpnn_model_predict(joint->model, &query, &latent, counts, err)
           : gpnn_fail_memory(err, "for joint predictions");
   free(counts);
@@ -95,7 +98,7 @@ static void fill_parts(const struct gpnn_joint *joint, size_t channel, const str
                                            .misfit = f->misfit[at],
                                            .nearest = f->nearest[at]};
     const double *noise = joint->rows->noise;
-    double known = noise == NULL ? 0 : gpnn_scaling_noise(scaling, noise[i]);
+    double known = f->noise[at] + (noise == NULL ? 0 : gpnn_scaling_noise(scaling, noise[i]));
     struct gpnn_head_parts parts = gpnn_head_parts(&head, &latent, known, options->latent);
     joint->process[at] = unit * parts.process;
     joint->trend[at] = unit * parts.mean;

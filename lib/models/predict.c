@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/threads.h"
@@ -32,11 +33,11 @@ struct gpnn_predictor {
   bool needs_variance;    /* the standard deviations are wanted, or a mean depends on them */
   bool needs_row;         /* and they depend on more of a row (gpnn_head_needs_row()) */
   /* Owned; channels by rows of the largest batch so far. */
-  double *mean, *variance, *nearest, *misfit, *mean_variance;
+  double *mean, *variance, *nearest, *misfit, *mean_variance, *noise;
   struct gpnn_distribution *distributions;
   struct gpnn_reach reach;
   size_t mean_capacity, variance_capacity, nearest_capacity, misfit_capacity,
-      mean_variance_capacity, distributions_capacity;
+      mean_variance_capacity, noise_capacity, distributions_capacity;
 };
 
 /* ---- life --------------------------------------------------------------------------------- */
@@ -142,6 +143,7 @@ void gpnn_predictor_free(struct gpnn_predictor *predictor)
   free(predictor->nearest);
   free(predictor->misfit);
   free(predictor->mean_variance);
+  free(predictor->noise);
   free(predictor->distributions);
   gpnn_reach_release(&predictor->reach);
   free(predictor);
@@ -286,8 +288,8 @@ static enum gpnn_status finish_row(const struct gpnn_predictor *predictor,
                                    bool is_beyond, struct gpnn_distribution *distribution,
                                    struct gpnn_error *err)
 {
-  double known =
-      rows->noise == NULL ? 0 : gpnn_scaling_noise(&output->dataset->scaling, rows->noise[i]);
+  double known = predictor->noise[at];
+  if (rows->noise != NULL) known += gpnn_scaling_noise(&output->dataset->scaling, rows->noise[i]);
   struct gpnn_latent_row latent = latent_at(predictor, at);
   latent = adjust(predictor, output, rows, i, latent, is_beyond);
   struct gpnn_predictive value = {latent.mean, 0};
@@ -330,6 +332,7 @@ static enum gpnn_status grow(struct gpnn_predictor *p, size_t n, struct gpnn_err
       gpnn_grow(&p->mean, &p->mean_capacity, size, sizeof *p->mean) &&
       gpnn_grow(&p->variance, &p->variance_capacity, size, sizeof *p->variance) &&
       gpnn_grow(&p->nearest, &p->nearest_capacity, size, sizeof *p->nearest) &&
+      gpnn_grow(&p->noise, &p->noise_capacity, size, sizeof *p->noise) &&
       (!p->needs_row ||
        (gpnn_grow(&p->misfit, &p->misfit_capacity, size, sizeof *p->misfit) &&
         gpnn_grow(&p->mean_variance, &p->mean_variance_capacity, size, sizeof *p->mean_variance))))
@@ -352,7 +355,9 @@ enum gpnn_status gpnn_predict_distributions(struct gpnn_predictor *predictor,
                                          predictor->needs_variance ? predictor->variance : NULL,
                                      .mean_variance = predictor->mean_variance,
                                      .misfit = predictor->misfit,
-                                     .nearest = predictor->nearest};
+                                     .nearest = predictor->nearest,
+                                     .noise = predictor->noise};
+  memset(predictor->noise, 0, predictor->n_channels * rows->n * sizeof *predictor->noise);
   status = gpnn_reach_measure(&predictor->reach, &query, err);
   if (status == GPNN_OK)
     status = gpnn_model_predict(predictor->model, &query, &latent, counts, err);

@@ -9,7 +9,8 @@
 #define MEMORY_FOR "for the model of a grid"
 
 struct grid_model {
-  size_t n; /* channels */
+  size_t n;
+  const struct gpnn_channel *channels; /* borrowed; n */
   struct gpnn_grid_posterior_options options;
   struct gpnn_grid_posterior **posterior; /* owned; n */
   struct gpnn_grid_finder finder;
@@ -39,6 +40,7 @@ static enum gpnn_status make_with(void **state, size_t n, const struct gpnn_chan
   struct grid_model *m = calloc(1, sizeof *m);
   if (m == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   m->n = n;
+  m->channels = channels;
   m->options = *options;
   m->posterior = gpnn_alloc(n, 1, sizeof(struct gpnn_grid_posterior *));
   enum gpnn_status status = m->posterior == NULL
@@ -81,6 +83,15 @@ static void fill_rest(size_t n, const struct gpnn_latent *latent)
   }
 }
 
+/* What the levels' own noise is more than that of the covariance. */
+static void fill_noise(const struct gpnn_grid_posterior *posterior,
+                       const struct gpnn_parameters *parameters,
+                       const struct gpnn_grid_places *places, double *noise)
+{
+  for (size_t i = 0; i < places->n; i++)
+    noise[i] = gpnn_grid_posterior_noise(posterior, places, i) - parameters->covariance.noise;
+}
+
 static enum gpnn_status grid_predict(const void *state, const struct gpnn_query *query,
                                      const struct gpnn_latent *latent, struct gpnn_counts *counts,
                                      struct gpnn_error *err)
@@ -94,6 +105,9 @@ static enum gpnn_status grid_predict(const void *state, const struct gpnn_query 
     status = gpnn_grid_posterior_predict(
         m->posterior[c], &found.places, latent->mean == NULL ? NULL : latent->mean + c * query->n,
         latent->variance == NULL ? NULL : latent->variance + c * query->n, err);
+  for (size_t c = 0; c < m->n && status == GPNN_OK && latent->noise != NULL; c++)
+    fill_noise(m->posterior[c], m->channels[c].parameters, &found.places,
+               latent->noise + c * query->n);
   if (status == GPNN_OK) fill_rest(m->n * query->n, latent);
   gpnn_grid_found_release(&found);
   return status;
