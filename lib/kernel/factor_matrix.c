@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "kernel/factor.h"
+#include "linalg/simd.h"
 
 enum { TILE = 128, ROWS = 16 };
 
@@ -28,13 +29,35 @@ static void find_distances(const struct gpnn_factor_term *term, size_t d, const 
   }
 }
 
-/* The phase pi r / period of a periodic term, and sin^2(phase) / lengthscale^2. */
-static double find_phase(const struct gpnn_factor_term *term, double a, double b, double *squared)
+/* A periodic correlation, c, at 'n' <= TILE levels from 'a'.  Sines are cosines, for which there is
+ * a vector form, of less than half a turn. */
+GPNN_SIMD static void correlate_periodic(double period, double lengthscale, double a, size_t n,
+                                         const double *restrict b, double *restrict c)
 {
-  double phase = acos(-1.0) * fabs(a - b) / term->period;
-  double s = sin(phase) / term->lengthscale[0];
-  *squared = s * s;
-  return phase;
+  const double pi = 3.141592653589793;
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) {
+    double turns = fabs(a - b[i]) / period;
+    double s = cos(pi * (turns - floor(turns) - 0.5)) / lengthscale;
+    c[i] = exp(-2 * s * s);
+  }
+}
+
+/* The same, with its derivatives by the logarithms of lengthscale and period. */
+GPNN_SIMD static void differentiate_periodic(double period, double lengthscale, double a, size_t n,
+                                             const double *restrict b, double *restrict c,
+                                             double *restrict by_lengthscale,
+                                             double *restrict by_period)
+{
+  const double pi = 3.141592653589793;
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) {
+    double turns = fabs(a - b[i]) / period, part = pi * (turns - floor(turns));
+    double s = cos(part - 0.5 * pi) / lengthscale, e = exp(-2 * s * s);
+    c[i] = e;
+    by_lengthscale[i] = 4 * e * s * s;
+    by_period[i] = 4 * e * pi * turns * s * cos(part) / lengthscale;
+  }
 }
 
 static void correlate(const struct gpnn_factor_term *term, size_t d, const double *a, size_t n,
@@ -45,10 +68,7 @@ static void correlate(const struct gpnn_factor_term *term, size_t d, const doubl
     gpnn_kernel_correlate(term->kernel, term->smoothness, n, c);
     return;
   }
-  for (size_t i = 0; i < n; i++) {
-    find_phase(term, *a, b[i], &c[i]);
-    c[i] = exp(-2 * c[i]);
-  }
+  correlate_periodic(term->period, term->lengthscale[0], *a, n, b, c);
 }
 
 static double task_covariance(const struct gpnn_factor *factor, double a, double b)
@@ -83,18 +103,23 @@ struct filling {
   double *k;
 };
 
+/* Of a symmetric matrix only what is left of the diagonal is computed, and then written twice. */
 static void fill_rows(void *context, size_t thread, size_t piece)
 {
   const struct filling *f = context;
-  size_t end = (piece + 1) * ROWS < f->n_a ? (piece + 1) * ROWS : f->n_a;
+  size_t begin = piece * ROWS, end = begin + ROWS < f->n_a ? begin + ROWS : f->n_a;
   (void)thread;
-  for (size_t i = piece * ROWS; i < end; i++) {
+  for (size_t i = begin; i < end; i++) {
     double *row = f->k + i * f->n_b;
-    for (size_t j = 0; j < f->n_b; j += TILE)
-      fill_tile(f->factor, f->d, f->a + i * f->d, f->n_b - j < TILE ? f->n_b - j : TILE,
-                f->b + j * f->d, row + j);
+    size_t n = f->same ? i + 1 : f->n_b;
+    for (size_t j = 0; j < n; j += TILE)
+      fill_tile(f->factor, f->d, f->a + i * f->d, n - j < TILE ? n - j : TILE, f->b + j * f->d,
+                row + j);
     if (f->same && f->factor->n_terms > 0) row[i] += f->factor->nugget;
   }
+  for (size_t j = 0; f->same && j < end; j++)
+    for (size_t i = begin > j ? begin : j; i < end; i++)
+      f->k[j * f->n_b + i] = f->k[i * f->n_b + j];
 }
 
 void gpnn_factor_matrix(const struct gpnn_factor *factor, size_t d, size_t n_a, const double *a,
@@ -129,24 +154,19 @@ static void differentiate(const struct gpnn_factor *factor, size_t d, const doub
       term->kernel->with_slope(term->smoothness, n, r2, tile->c[t], tile->slope[t]);
       continue;
     }
-    for (size_t i = 0; i < n; i++) {
-      double phase = find_phase(term, *a, b[i], &r2[i]), c = exp(-2 * r2[i]);
-      tile->c[t][i] = c;
-      tile->slope[t][i] = 4 * c * r2[i];
-      tile->by_period[t][i] =
-          2 * c * phase * sin(2 * phase) / (term->lengthscale[0] * term->lengthscale[0]);
-    }
+    differentiate_periodic(term->period, term->lengthscale[0], *a, n, b, tile->c[t], tile->slope[t],
+                           tile->by_period[t]);
   }
 }
 
-/* Replaces each term's correlation by 'gamma' times the correlations of all other terms. */
+/* Replaces each term's correlation by twice 'gamma' times the correlations of all other terms. */
 static void weigh(size_t n_terms, size_t n, const double *gamma, struct tile *tile)
 {
   for (size_t i = 0; i < n; i++) {
     double c[GPNN_FACTOR_TERMS];
     for (size_t t = 0; t < n_terms; t++) c[t] = tile->c[t][i];
     for (size_t t = 0; t < n_terms; t++) {
-      double weight = gamma[i];
+      double weight = 2 * gamma[i];
       for (size_t s = 0; s < n_terms; s++)
         if (s != t) weight *= c[s];
       tile->c[t][i] = weight;
@@ -176,6 +196,7 @@ static void add_lengthscales(const struct gpnn_factor_term *term, size_t d, cons
   }
 }
 
+/* Adds what a tile left of the diagonal and its mirror image contribute. */
 static void add_tile(const struct gpnn_factor *factor, size_t d, const double *a, size_t n,
                      const double *b, const double *gamma, double *gradient)
 {
@@ -223,8 +244,8 @@ static void contract_rows(void *context, size_t thread, size_t piece)
       add_task_row(c->factor, c->n, c->x, i, gamma, sums);
       continue;
     }
-    for (size_t j = 0; j < c->n; j += TILE)
-      add_tile(c->factor, c->d, c->x + i * c->d, c->n - j < TILE ? c->n - j : TILE, c->x + j * c->d,
+    for (size_t j = 0; j < i; j += TILE) /* on the diagonal only the nugget varies */
+      add_tile(c->factor, c->d, c->x + i * c->d, i - j < TILE ? i - j : TILE, c->x + j * c->d,
                gamma + j, sums);
     if (c->factor->nugget > 0) sums[c->n_coordinates - 1] += gamma[i] * c->factor->nugget;
   }

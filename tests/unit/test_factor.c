@@ -4,7 +4,7 @@
 #include "base/rng.h"
 #include "kernel/factor.h"
 
-enum { LEVELS = 21, COLUMNS = 3 };
+enum { LEVELS = 150, COLUMNS = 3 };
 
 /* Levels in the plane of the first two columns, the last two at one place. */
 static void make_levels(size_t d, double *x)
@@ -30,7 +30,7 @@ static void matrices_are_products_of_correlations(void **state)
 {
   (void)state;
   struct gpnn_factor factor = {0};
-  double x[LEVELS], k[LEVELS * LEVELS];
+  double x[LEVELS], k[LEVELS * LEVELS], again[LEVELS * LEVELS];
   make_levels(1, x);
   assert_ok(gpnn_factor_parse(&factor, "rbf*periodic*matern32", 1, 0, true, &err));
   factor.term[0].lengthscale[0] = 0.7;
@@ -45,8 +45,14 @@ static void matrices_are_products_of_correlations(void **state)
       double expected = exp(-0.5 * r * r / 0.49) * exp(-2 * s * s) * (1 + m) * exp(-m);
       assert_near(k[i * LEVELS + j], expected + (i == j ? 0.25 : 0), 1e-14);
     }
-  gpnn_factor_matrix(&factor, 1, LEVELS, x, LEVELS, x, false, 1, k);
-  assert_near(k[0], 1, 1e-15);
+  gpnn_factor_matrix(&factor, 1, LEVELS, x, LEVELS, x, true, 1, again);
+  assert_memory_equal(k, again, sizeof k);
+  gpnn_factor_matrix(&factor, 1, LEVELS, x, LEVELS, x, false, 3, again);
+  for (size_t i = 0; i < LEVELS; i++)
+    for (size_t j = 0; j < LEVELS; j++) {
+      assert_true(k[i * LEVELS + j] == k[j * LEVELS + i]);
+      assert_near(again[i * LEVELS + j], k[i * LEVELS + j] - (i == j ? 0.25 : 0), 1e-15);
+    }
   assert_near(gpnn_factor_variance(&factor, x), 1.25, 1e-15);
   gpnn_factor_release(&factor);
 }
