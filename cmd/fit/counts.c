@@ -86,8 +86,7 @@ static enum gpnn_status fit_first(const struct cli *cli, const struct fit_argume
   struct gpnn_parameters start = {0};
   enum gpnn_status status = GPNN_OK;
   if (a->start != NULL) {
-    status = gpnn_parameters_read_one(&start, a->start, err);
-    if (status == GPNN_OK) status = gpnn_parameters_check_rows(&start, err);
+    status = fit_read_start(a, &start, err);
     if (status == GPNN_OK) status = bring_start(sites, &start, err);
     choose.fit.start = &start;
   }

@@ -268,8 +268,7 @@ enum gpnn_status fit_run(const struct cli *cli, void *arguments, struct gpnn_err
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
   if (status == GPNN_OK) status = open_refuse_grid(index, "use gpnn-grid fit", err);
   if (status == GPNN_OK && a->start != NULL) {
-    status = gpnn_parameters_read_one(&start, a->start, err);
-    if (status == GPNN_OK) status = gpnn_parameters_check_rows(&start, err);
+    status = fit_read_start(a, &start, err);
     if (status == GPNN_OK) fit_start(cli, a, &start);
   }
   if (status == GPNN_OK && a->like != NULL) {

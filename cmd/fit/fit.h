@@ -59,6 +59,12 @@ struct fit_arguments {
 /* Checks and completes the arguments: a struct cli_tool's 'resolve'. */
 bool fit_resolve(const struct cli *cli, void *arguments);
 
+/* Reads the parameters of --start into a zeroed structure.  Outcomes of gpnn_parameters_read_one();
+ * GPNN_EMISMATCH: they are of a grid. */
+GPNN_MUST_CHECK enum gpnn_status fit_read_start(const struct fit_arguments *a,
+                                                struct gpnn_parameters *start,
+                                                struct gpnn_error *err);
+
 /* Fits the model of 'start', unless another was asked for.  'start' is borrowed as long as
  * a->choose is in use. */
 void fit_start(const struct cli *cli, struct fit_arguments *a, const struct gpnn_parameters *start);

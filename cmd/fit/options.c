@@ -159,6 +159,15 @@ bool fit_resolve(const struct cli *cli, void *arguments)
          cli_check_overwrite(cli, cli->output, a->like);
 }
 
+enum gpnn_status fit_read_start(const struct fit_arguments *a, struct gpnn_parameters *start,
+                                struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_parameters_read_one(start, a->start, err);
+  if (status != GPNN_OK) return status;
+  status = gpnn_parameters_check_rows(start, err);
+  return status == GPNN_OK ? GPNN_OK : gpnn_prefix(err, status, "%s", a->start);
+}
+
 void fit_start(const struct cli *cli, struct fit_arguments *a, const struct gpnn_parameters *start)
 {
   struct gpnn_choose_options *choose = &a->choose;

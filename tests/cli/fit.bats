@@ -239,6 +239,13 @@ fit() {
     gpnn-fit --method conjugate --rotate whiten t.gpi
 }
 
+@test "parameters of a grid are not those of rows to start from" {
+  printf 'factors a b\na.kernel exp\na.lengthscale 1\nb.kernel exp\nb.lengthscale 1\n' >g.par
+  printf 'kernelscale 1\nnoise 1\n' >>g.par
+  assert_fails 1 'g.par: the parameters are of a grid, expected those of rows' \
+    gpnn-fit --start g.par "$BATS_FILE_TMPDIR/t.gpi"
+}
+
 @test "a rotation to start from is kept, or refused if the inputs differ" {
   cp "$BATS_FILE_TMPDIR/t.gpi" .
   printf '%s\n' $'kernel\texp' $'rotation\t1\t2' $'lengthscale\t1' $'kernelscale\t1' \
