@@ -18,7 +18,7 @@ struct fixture {
   uint32_t counts[MOST];
   struct gpnn_parameters parameters;
   struct gpnn_factor process[GPNN_GRID_FACTORS];
-  struct gpnn_grid_subset cells;
+  struct gpnn_grid_subset subset;
 };
 
 static void add_factor(struct fixture *f, const char *kernel, size_t n, size_t d)
@@ -44,14 +44,14 @@ static void observe(struct fixture *f, size_t n)
     all[i] = i;
     f->grid.n_observations += f->grid.counts == NULL ? 1 : f->counts[i];
   }
-  gpnn_grid_subset_release(&f->cells);
-  assert_ok(gpnn_grid_subset_collect(&f->cells, &f->grid, f->prepared, NULL, n, all, &err));
+  gpnn_grid_subset_release(&f->subset);
+  assert_ok(gpnn_grid_subset_collect(&f->subset, &f->grid, f->prepared, NULL, n, all, &err));
 }
 
 static void release(struct fixture *f)
 {
   for (size_t a = 0; a < f->grid.n_factors; a++) gpnn_factor_release(&f->process[a]);
-  gpnn_grid_subset_release(&f->cells);
+  gpnn_grid_subset_release(&f->subset);
 }
 
 /* The golden case: four sites, three times, nine observed cells. */
@@ -85,7 +85,7 @@ static void the_golden_case(void **state)
   double value, gradient[5];
   const double expected[] = {-0.0651638, 0.1432111, 2.9330929, -1.2744722, -0.2174185};
   make_golden(&f);
-  assert_ok(gpnn_grid_likelihood_dense(&f.cells, &f.parameters, &value, gradient, &err));
+  assert_ok(gpnn_grid_likelihood_dense(&f.subset, &f.parameters, &value, gradient, &err));
   assert_near(value, -11.488347805927, 5e-13);
   for (size_t i = 0; i < 5; i++) assert_near(gradient[i], expected[i], 5e-8);
   release(&f);
@@ -97,14 +97,14 @@ static void check_gradient(struct fixture *f)
   double value, gradient[MOST], at[MOST], ends[2];
   size_t n = gpnn_grid_n_coordinates(&f->parameters);
   assert_true(n <= MOST);
-  assert_ok(gpnn_grid_likelihood_dense(&f->cells, &f->parameters, &value, gradient, &err));
+  assert_ok(gpnn_grid_likelihood_dense(&f->subset, &f->parameters, &value, gradient, &err));
   gpnn_grid_get_coordinates(&f->parameters, at);
   for (size_t i = 0; i < n; i++) {
     double centre = at[i];
     for (int side = 0; side < 2; side++) {
       at[i] = centre + (side == 0 ? -1e-5 : 1e-5);
       gpnn_grid_set_coordinates(&f->parameters, at);
-      assert_ok(gpnn_grid_likelihood_dense(&f->cells, &f->parameters, &ends[side], NULL, &err));
+      assert_ok(gpnn_grid_likelihood_dense(&f->subset, &f->parameters, &ends[side], NULL, &err));
     }
     at[i] = centre;
     gpnn_grid_set_coordinates(&f->parameters, at);
@@ -184,11 +184,75 @@ static void repeated_cells_count_for_all_their_observations(void **state)
   thrice.cell[9] = 3 * 5 + 3;
   thrice.cell[10] = 3 * 5 + 4;
   observe(&thrice, 11);
-  assert_ok(gpnn_grid_likelihood_dense(&once.cells, &once.parameters, &value, NULL, &err));
-  assert_ok(gpnn_grid_likelihood_dense(&thrice.cells, &thrice.parameters, &other, NULL, &err));
+  assert_ok(gpnn_grid_likelihood_dense(&once.subset, &once.parameters, &value, NULL, &err));
+  assert_ok(gpnn_grid_likelihood_dense(&thrice.subset, &thrice.parameters, &other, NULL, &err));
   assert_near(value, other, 1e-11);
   release(&once);
   release(&thrice);
+}
+
+/* The mean over many probes is within four standard errors of the exact derivative. */
+static void check_estimator(enum gpnn_grid_estimator estimator, bool is_rich)
+{
+  enum { RUNS = 250, PROBES = 16 };
+  struct fixture f;
+  struct gpnn_grid_view view = {0};
+  double value, exact[MOST], gradient[MOST], sum[MOST] = {0}, squares[MOST] = {0};
+  double noise[] = {0.1, 0.3, 0.05};
+  struct gpnn_cg_report report;
+  struct gpnn_grid_estimate_options options = {.estimator = estimator, .probes = PROBES};
+  options.system.preconditioner = GPNN_GRID_PRECONDITION_NONE;
+  options.system.threads = 1;
+  options.solve =
+      (struct gpnn_cg_options){.tolerance = 1e-10, .most_iterations = 200, .threads = 1};
+  if (is_rich)
+    make_rich(&f);
+  else
+    make_golden(&f);
+  f.parameters.grid.noise = noise;
+  assert_ok(gpnn_grid_view_make(&view, &f.grid, &f.parameters, &err));
+  size_t n = gpnn_grid_n_coordinates(&f.parameters);
+  assert_ok(gpnn_grid_likelihood_dense(&f.subset, &f.parameters, &value, exact, &err));
+  for (options.seed = 1; options.seed <= RUNS; options.seed++) {
+    assert_ok(gpnn_grid_likelihood_estimate(&view, &f.parameters, &options, NULL, gradient, &report,
+                                            &err));
+    assert_true(report.converged);
+    for (size_t i = 0; i < n; i++) sum[i] += gradient[i];
+    for (size_t i = 0; i < n; i++) squares[i] += gradient[i] * gradient[i];
+  }
+  for (size_t i = 0; i < n; i++) {
+    double mean = sum[i] / RUNS, variance = squares[i] / RUNS - mean * mean;
+    assert_near(mean, exact[i], 4 * sqrt(fmax(variance, 0) / RUNS) + 1e-9);
+  }
+  gpnn_grid_view_release(&view);
+  release(&f);
+}
+
+static void estimates_have_no_bias(void **state)
+{
+  (void)state;
+  check_estimator(GPNN_GRID_ESTIMATOR_PATHWISE, false);
+  check_estimator(GPNN_GRID_ESTIMATOR_HUTCHINSON, false);
+  check_estimator(GPNN_GRID_ESTIMATOR_PATHWISE, true);
+  check_estimator(GPNN_GRID_ESTIMATOR_HUTCHINSON, true);
+}
+
+/* The density of the last cells given the others, by the difference of likelihoods. */
+static void conditional_densities_are_ratios_of_likelihoods(void **state)
+{
+  (void)state;
+  struct fixture f;
+  double mean, variance, value, all, without, gradient[MOST], of_all[MOST], of_others[MOST];
+  make_golden(&f);
+  size_t n = gpnn_grid_n_coordinates(&f.parameters);
+  assert_ok(gpnn_grid_likelihood_conditional(&f.subset, 1, &f.parameters, &mean, &variance, &value,
+                                             gradient, &err));
+  assert_ok(gpnn_grid_likelihood_dense(&f.subset, &f.parameters, &all, of_all, &err));
+  f.subset.n--;
+  assert_ok(gpnn_grid_likelihood_dense(&f.subset, &f.parameters, &without, of_others, &err));
+  assert_near(value, all - without, 1e-11);
+  for (size_t i = 0; i < n; i++) assert_near(gradient[i], of_all[i] - of_others[i], 1e-10);
+  release(&f);
 }
 
 int main(void)
@@ -196,6 +260,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_golden_case),
       cmocka_unit_test(gradients_are_those_of_central_differences),
+      cmocka_unit_test(estimates_have_no_bias),
+      cmocka_unit_test(conditional_densities_are_ratios_of_likelihoods),
       cmocka_unit_test(repeated_cells_count_for_all_their_observations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

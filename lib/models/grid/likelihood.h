@@ -22,6 +22,8 @@
 #include "dataset/grid.h"
 #include "kernel/parameters.h"
 #include "models/grid/subset.h"
+#include "models/grid/system.h"
+#include "models/grid/view.h"
 
 /*
  * The exact likelihood of 'cells' under 'parameters', to '*value', and its derivatives to
@@ -44,5 +46,33 @@ gpnn_grid_likelihood_conditional(const struct gpnn_grid_subset *cells, size_t n_
                                  const struct gpnn_parameters *parameters, double *mean,
                                  double *variance, double *value, double *gradient,
                                  struct gpnn_error *err);
+
+/* How traces are estimated (Hutchinson 1990; Lin et al. 2024). */
+enum gpnn_grid_estimator {
+  GPNN_GRID_ESTIMATOR_PATHWISE = 0, /* from draws of the targets' process, which are the same at all
+                                       parameters but for its factors */
+  GPNN_GRID_ESTIMATOR_HUTCHINSON,   /* from vectors of random signs */
+};
+
+struct gpnn_grid_estimate_options {
+  enum gpnn_grid_estimator estimator;
+  size_t probes;                          /* random vectors, at least 1 */
+  uint64_t seed;                          /* of these */
+  struct gpnn_grid_system_options system; /* the threads are those of everything */
+  struct gpnn_cg_options solve;
+};
+
+/*
+ * Estimates the gradient of the likelihood of all cells of a view, without bias (equations 16.54 to
+ * 16.56).  'x' has starting values of the solutions, for the targets and each probe as a block of
+ * [levels of the first factor][1 + probes][combinations of the others], and gets the solutions;
+ * NULL: it starts at 0.  '*report' says how the equations were solved; what has not converged is no
+ * failure here.  Memory: six such blocks, and the system's.  Outcomes as gpnn_grid_system_new() and
+ * gpnn_grid_system_solve().
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_likelihood_estimate(
+    const struct gpnn_grid_view *view, const struct gpnn_parameters *parameters,
+    const struct gpnn_grid_estimate_options *options, double *x, double *gradient,
+    struct gpnn_cg_report *report, struct gpnn_error *err);
 
 #endif
