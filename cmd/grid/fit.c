@@ -15,6 +15,14 @@ static const struct cli_word efforts[] = {{"fast", GPNN_GRID_EFFORT_FAST},
                                           {"normal", GPNN_GRID_EFFORT_NORMAL},
                                           {"thorough", GPNN_GRID_EFFORT_THOROUGH},
                                           CLI_END_OF_WORDS};
+static const struct cli_word presets[] = {{"paper", GRID_FIT_PAPER}, CLI_END_OF_WORDS};
+static const struct cli_word estimators[] = {{"pathwise", GPNN_GRID_ESTIMATOR_PATHWISE},
+                                             {"hutchinson", GPNN_GRID_ESTIMATOR_HUTCHINSON},
+                                             CLI_END_OF_WORDS};
+static const struct cli_word preconditioners[] = {
+    {"auto", GPNN_GRID_PRECONDITION_AUTO},       {"eigen", GPNN_GRID_PRECONDITION_EIGEN},
+    {"pivoted", GPNN_GRID_PRECONDITION_PIVOTED}, {"grid", GPNN_GRID_PRECONDITION_GRID},
+    {"none", GPNN_GRID_PRECONDITION_NONE},       CLI_END_OF_WORDS};
 static const struct cli_word holdouts[] = {{"auto", GPNN_GRID_HOLDOUT_AUTO},
                                            {"uniform", GPNN_GRID_HOLDOUT_UNIFORM},
                                            {"trailing", GPNN_GRID_HOLDOUT_TRAILING},
@@ -34,6 +42,8 @@ static const struct cli_word transforms[] = {{"auto", 0},  {"none", 0},     {"lo
 static const struct cli_word means[] = {{"auto", 0}, {"none", 0}, CLI_END_OF_WORDS};
 
 static const struct cli_option options[] = {
+    CLI_CHOICE(0, "preset", preset, "paper", "the published method: rbf, adam on all cells",
+               presets),
     CLI_CHOICE(0, "effort", effort, "E", "how much to try", efforts),
     CLI_TEXT(0, "site-kernel", site_kernel, "K", "as in matern32, rbf*periodic, icm (chosen)"),
     CLI_TEXT(0, "time-kernel", time_kernel, "K", "the same for times (chosen)"),
@@ -49,6 +59,14 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "holdout", holdout, "H", "cells that candidates are judged by", holdouts),
     CLI_LIST(0, "guess", guesses, "NAME=VALUE", "begin there, as with time.period=365"),
     CLI_LIST(0, "fix", fixed, "NAME=VALUE", "keep a parameter at a value"),
+    CLI_COUNT(0, "steps", steps, "N", "steps of adam on all cells (0; paper: 100)", 0, 1e6),
+    CLI_REAL(0, "rate", rate, "R", "their rate (0.1)", 1e-6, 10),
+    CLI_CHOICE(0, "estimator", estimator, "E", "of traces", estimators),
+    CLI_COUNT(0, "probes", probes, "N", "random vectors of it (16; paper: 10)", 1, 10000),
+    CLI_CHOICE(0, "precond", precond, "HOW", "of the equations", preconditioners),
+    CLI_AUTO(0, "rank", rank, "R", "of the preconditioner, or auto (auto)", 1, 1e6),
+    CLI_REAL(0, "tol", tolerance, "R", "relative residual of solutions (0.01)", 1e-14, 0.5),
+    CLI_COUNT(0, "max-iter", most_iterations, "N", "iterations at most (10000)", 1, 1e9),
     CLI_TEXT(0, "start", start, "PARAMS", "begin with these parameters"),
 };
 
@@ -61,6 +79,38 @@ static enum gpnn_status read_start(const struct grid_fit_arguments *a,
   if (status != GPNN_OK || start->grid.n_factors > 0) return status;
   return gpnn_fail(err, GPNN_EMISMATCH, "%s: these parameters are of rows, not of a grid",
                    a->start);
+}
+
+static void show_step(void *context, size_t step, size_t iterations, double residual)
+{
+  const struct grid_fit_arguments *a = context;
+  (void)iterations;
+  (void)residual;
+  progress_update("steps", step, a->choose.adam.steps);
+}
+
+/* How the steps on all cells are taken. */
+static void set_steps(struct grid_fit_arguments *a, int threads)
+{
+  bool paper = a->preset == GRID_FIT_PAPER;
+  struct gpnn_grid_adam_options *adam = &a->choose.adam;
+  adam->steps = a->steps > 0 || !paper ? a->steps : 100;
+  adam->rate = a->rate;
+  adam->softplus = paper;
+  adam->progress = show_step;
+  adam->progress_context = a;
+  adam->estimate.estimator = a->estimator;
+  adam->estimate.probes = a->probes > 0 ? a->probes : paper ? 10 : 16;
+  adam->estimate.seed = a->choose.seed;
+  adam->estimate.system.preconditioner = a->precond;
+  adam->estimate.system.rank = a->rank;
+  adam->estimate.system.threads = threads;
+  adam->estimate.system.columns = 1 + adam->estimate.probes;
+  adam->estimate.system.tolerance = a->tolerance;
+  adam->estimate.solve = (struct gpnn_cg_options){.tolerance = a->tolerance,
+                                                  .most_iterations = a->most_iterations,
+                                                  .stops_at_mean = paper,
+                                                  .threads = threads};
 }
 
 static enum gpnn_status fit(const struct cli *cli, struct grid_fit_arguments *a,
@@ -109,6 +159,7 @@ enum gpnn_status grid_fit_run(const struct cli *cli, void *arguments, struct gpn
   a->choose.seed = cli->seed;
   a->choose.threads = gpnn_blas_claim(cli->threads);
   if (a->choose.threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
+  set_steps(a, a->choose.threads);
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
   if (status == GPNN_OK) status = fit_index(cli, a, index, err);
   gpnn_index_close(index);
@@ -128,6 +179,7 @@ static const struct cli_tool tool = {
 
 int grid_fit(int argc, char **argv)
 {
-  struct grid_fit_arguments arguments = {.effort = GPNN_GRID_EFFORT_NORMAL};
+  struct grid_fit_arguments arguments = {
+      .effort = GPNN_GRID_EFFORT_NORMAL, .most_iterations = 10000, .rate = 0.1, .tolerance = 0.01};
   return cli_main(&tool, &arguments, argc, argv);
 }

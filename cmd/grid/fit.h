@@ -22,6 +22,10 @@ struct grid_fit_arguments {
   enum gpnn_grid_holdout holdout;
   enum grid_fit_nugget nugget;
   enum grid_fit_time time_scale;
+  enum gpnn_grid_estimator estimator;
+  enum gpnn_grid_preconditioner precond;
+  size_t steps, probes, rank, most_iterations;
+  double rate, tolerance;
   const char *site_kernel, *time_kernel, *transform, *mean, *noise_per, *start;
   struct cli_list kernels, inputs, guesses, fixed;
   struct gpnn_grid_setting settings[2 * CLI_LIST_ITEMS];

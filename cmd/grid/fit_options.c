@@ -39,9 +39,20 @@ static bool take_transform(const struct cli *cli, struct grid_fit_arguments *a)
                     gpnn_mask(shown, a->transform, strlen(a->transform)));
 }
 
+/* What the preset leaves to the user, it sets. */
+static void apply_preset(const struct cli *cli, struct grid_fit_arguments *a)
+{
+  if (a->preset != GRID_FIT_PAPER) return;
+  a->choose.published = true;
+  if (!cli_given(cli, "estimator")) a->estimator = GPNN_GRID_ESTIMATOR_HUTCHINSON;
+  if (!cli_given(cli, "precond")) a->precond = GPNN_GRID_PRECONDITION_PIVOTED;
+  if (!cli_given(cli, "rank")) a->rank = 100;
+}
+
 bool grid_fit_resolve(const struct cli *cli, void *arguments)
 {
   struct grid_fit_arguments *a = arguments;
+  apply_preset(cli, a);
   a->choose.effort = a->effort;
   a->choose.holdout = a->holdout;
   a->choose.chooses_nugget = a->nugget == GRID_FIT_NUGGET_AUTO;

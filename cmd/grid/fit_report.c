@@ -53,10 +53,17 @@ enum gpnn_status grid_fit_annotate(struct gpnn_parameters *params, const struct 
   char text[NAME_BYTES];
   params->provenance.has_index = true;
   params->provenance.index = view->fingerprint;
-  enum gpnn_status status = gpnn_parameters_comment(
-      params, err, "fit: log likelihood %.6g a cell, %zu of %zu cells in samples, %zu evaluations",
-      report->fit.log_likelihood, report->fit.n_cells, view->grid->n_cells,
-      report->fit.n_evaluations);
+  enum gpnn_status status = GPNN_OK;
+  if (report->adam.steps > 0)
+    status = gpnn_parameters_comment(
+        params, err, "fit: %zu steps of adam on all cells, %zu iterations, worst residual %.3g",
+        report->adam.steps, report->adam.iterations, report->adam.residual);
+  if (status == GPNN_OK && report->fit.n_cells > 0)
+    status = gpnn_parameters_comment(
+        params, err,
+        "fit: log likelihood %.6g a cell, %zu of %zu cells in samples, %zu evaluations",
+        report->fit.log_likelihood, report->fit.n_cells, view->grid->n_cells,
+        report->fit.n_evaluations);
   if (status == GPNN_OK && report->n_held_out > 0)
     status =
         gpnn_parameters_comment(params, err, "chosen: %s, NLL %.4f, RMSE %.4f (%zu cells left out)",

@@ -368,6 +368,49 @@ static enum gpnn_status finish(struct gpnn_grid_choice *choice, struct gpnn_erro
   return status;
 }
 
+/* Takes the steps on all cells. */
+static enum gpnn_status polish(struct gpnn_grid_choice *choice, struct gpnn_grid_trial *trial,
+                               struct gpnn_grid_adam_report *report, struct gpnn_error *err)
+{
+  struct gpnn_grid_adam_options options = choice->options->adam;
+  struct gpnn_grid_view view;
+  struct gpnn_grid grid;
+  options.held = choice->held;
+  enum gpnn_status status = open_view(choice, trial, &grid, &view, err);
+  if (status == GPNN_OK) status = gpnn_grid_adam(&trial->parameters, &view, &options, report, err);
+  gpnn_grid_view_release(&view);
+  return status;
+}
+
+/* The published method. */
+static enum gpnn_status follow_paper(struct gpnn_grid_choice *choice,
+                                     struct gpnn_grid_adam_report *report, struct gpnn_error *err)
+{
+  if (choice->options->start == NULL)
+    gpnn_grid_adam_start(&choice->best.parameters, choice->options->seed);
+  enum gpnn_status status = gpnn_grid_choice_set(choice, err);
+  return status == GPNN_OK ? polish(choice, &choice->best, report, err) : status;
+}
+
+/* All that is not published. */
+static enum gpnn_status choose(struct gpnn_grid_choice *choice,
+                               struct gpnn_grid_adam_report *report, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_grid_choice_set(choice, err);
+  if (status == GPNN_OK) status = choose_all(choice, err);
+  if (status == GPNN_OK) status = finish(choice, err);
+  if (status != GPNN_OK || choice->options->adam.steps == 0) return status;
+  struct gpnn_grid_trial trial;
+  bool is_better;
+  status = gpnn_grid_trial_copy(&trial, &choice->best, err);
+  if (status != GPNN_OK) return status;
+  trial.fit = choice->best.fit;
+  status = polish(choice, &trial, report, err);
+  if (status == GPNN_OK) return compete(choice, &trial, 0, &is_better, err);
+  gpnn_grid_trial_release(&trial);
+  return status;
+}
+
 enum gpnn_status gpnn_grid_choose(const struct gpnn_dataset *dataset,
                                   const struct gpnn_grid_choose_options *options,
                                   gpnn_grid_choose_listener *listener, void *context,
@@ -377,8 +420,10 @@ enum gpnn_status gpnn_grid_choose(const struct gpnn_dataset *dataset,
   struct gpnn_grid_choice choice = {
       .dataset = dataset, .options = options, .listener = listener, .context = context};
   enum gpnn_status status = gpnn_grid_choice_start(&choice, err);
-  if (status == GPNN_OK) status = choose_all(&choice, err);
-  if (status == GPNN_OK) status = finish(&choice, err);
+  *report = (struct gpnn_grid_choose_report){.n_candidates = 0};
+  if (status == GPNN_OK)
+    status = options->published ? follow_paper(&choice, &report->adam, err)
+                                : choose(&choice, &report->adam, err);
   if (status == GPNN_OK) {
     describe(&choice.best, &report->chosen);
     report->n_candidates = choice.n_candidates;

@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "dataset/dataset.h"
 #include "kernel/parameters.h"
+#include "models/grid/adam.h"
 #include "models/grid/fit.h"
 #include "models/grid/holes.h"
 
@@ -62,6 +63,9 @@ struct gpnn_grid_choose_options {
   const struct gpnn_grid_setting *settings; /* of the first candidate */
   const struct gpnn_parameters
       *start; /* values to begin with, where the kernels agree; NULL: none */
+  struct gpnn_grid_adam_options adam; /* steps on all cells at the end */
+  bool published; /* nothing else: rbf, levels as they are, from where the published method starts;
+                     what is chosen otherwise is as given, or left out */
   uint64_t seed;
   int threads;
 };
@@ -87,6 +91,7 @@ struct gpnn_grid_choose_report {
   struct gpnn_grid_candidate chosen;
   size_t n_candidates, n_held_out; /* cells that they were scored on */
   struct gpnn_grid_fit_report fit; /* of the chosen one */
+  struct gpnn_grid_adam_report adam;
 };
 
 /*

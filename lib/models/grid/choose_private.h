@@ -36,6 +36,10 @@ struct gpnn_grid_choice {
  * spread; the start's values where its kernels are the same. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_start(struct gpnn_grid_choice *choice,
                                                         struct gpnn_error *err);
+
+/* Sets the numbers that the user gave.  GPNN_EINVAL: one does not exist, or is out of range. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_set(struct gpnn_grid_choice *choice,
+                                                      struct gpnn_error *err);
 void gpnn_grid_choice_release(struct gpnn_grid_choice *choice);
 
 /* Copies the parameters of a candidate. */

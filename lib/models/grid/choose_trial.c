@@ -114,7 +114,8 @@ static enum gpnn_status start_factor(const struct gpnn_grid_choice *choice,
 {
   const struct gpnn_grid_choose_options *o = choice->options;
   const struct gpnn_grid_factor *levels = &choice->dataset->grid->factor[a];
-  char kernel[GPNN_GRID_KERNEL_BYTES] = "matern32";
+  char kernel[GPNN_GRID_KERNEL_BYTES];
+  snprintf(kernel, sizeof kernel, "%s", o->published ? "rbf" : "matern32");
   if (levels->labels != NULL && levels->n <= FULL_TASKS) snprintf(kernel, sizeof kernel, "icm");
   if (levels->labels != NULL && levels->n > FULL_TASKS)
     snprintf(kernel, sizeof kernel, "icm:%d", TASK_RANK);
@@ -130,7 +131,8 @@ static enum gpnn_status start_factor(const struct gpnn_grid_choice *choice,
     for (size_t j = 0; j < factor->term[t].n_lengthscales; j++)
       if (factor->term[t].kernel != NULL)
         factor->term[t].lengthscale[j] = spread_of(factor, levels, j) * sqrt((double)levels->d);
-  if (a == 0 && factor->n_terms > 0 && (o->chooses_nugget || o->nugget)) factor->nugget = 0.05;
+  bool has_nugget = (o->chooses_nugget && !o->published) || o->nugget;
+  if (a == 0 && factor->n_terms > 0 && has_nugget) factor->nugget = 0.05;
   return GPNN_OK;
 }
 
@@ -147,8 +149,7 @@ static enum gpnn_status start_noise(struct gpnn_grid_choice *choice, struct gpnn
   return GPNN_OK;
 }
 
-/* Sets the numbers that were given, and remembers those that are to stay. */
-static enum gpnn_status apply_settings(struct gpnn_grid_choice *choice, struct gpnn_error *err)
+enum gpnn_status gpnn_grid_choice_set(struct gpnn_grid_choice *choice, struct gpnn_error *err)
 {
   const struct gpnn_grid_choose_options *o = choice->options;
   struct gpnn_grid_numbers set;
@@ -190,7 +191,6 @@ enum gpnn_status gpnn_grid_choice_start(struct gpnn_grid_choice *choice, struct 
   if (start != NULL) params->covariance.kernelscale = start->covariance.kernelscale;
   if (start != NULL) params->covariance.noise = start->covariance.noise;
   if (status == GPNN_OK) status = start_noise(choice, err);
-  if (status == GPNN_OK) status = apply_settings(choice, err);
   return status;
 }
 

@@ -104,10 +104,10 @@ static enum gpnn_status collect(struct gpnn_grid_objective *o, const struct gpnn
   return status;
 }
 
-static enum gpnn_status make(struct gpnn_grid_objective *o, struct gpnn_parameters *parameters,
-                             const struct gpnn_grid_view *view,
-                             const struct gpnn_grid_samples *blocks,
-                             const struct gpnn_grid_fit_options *options, struct gpnn_error *err)
+enum gpnn_status
+gpnn_grid_objective_make(struct gpnn_grid_objective *o, struct gpnn_parameters *parameters,
+                         const struct gpnn_grid_view *view, const struct gpnn_grid_samples *blocks,
+                         const struct gpnn_grid_fit_options *options, struct gpnn_error *err)
 {
   size_t n = gpnn_grid_n_coordinates(parameters);
   o->parameters = parameters;
@@ -128,7 +128,7 @@ static enum gpnn_status make(struct gpnn_grid_objective *o, struct gpnn_paramete
   return collect(o, view, blocks, err);
 }
 
-static void release(struct gpnn_grid_objective *o)
+void gpnn_grid_objective_release(struct gpnn_grid_objective *o)
 {
   for (size_t b = 0; b < o->n_blocks; b++) gpnn_grid_subset_release(&o->cells[b]);
   free(o->coordinate);
@@ -191,14 +191,14 @@ enum gpnn_status gpnn_grid_fit(struct gpnn_parameters *parameters,
   double *start = gpnn_alloc(gpnn_grid_n_coordinates(parameters), 1, sizeof *start);
   if (start == NULL) return gpnn_fail_memory(err, "for an estimation");
   gpnn_grid_get_coordinates(parameters, start);
-  enum gpnn_status status = make(&o, parameters, view, blocks, options, err);
+  enum gpnn_status status = gpnn_grid_objective_make(&o, parameters, view, blocks, options, err);
   if (status == GPNN_OK) status = estimate(&o, options, &end, err);
   gpnn_grid_set_coordinates(parameters, status == GPNN_OK ? o.at : start);
   if (status == GPNN_OK)
     *report = (struct gpnn_grid_fit_report){o.n_cells, o.n_evaluations,
                                             -(end - gpnn_grid_objective_prior(&o, NULL)) /
                                                 (double)o.n_cells};
-  release(&o);
+  gpnn_grid_objective_release(&o);
   free(start);
   return status;
 }

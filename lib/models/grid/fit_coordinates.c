@@ -7,7 +7,7 @@
 /* Lengthscales stay within this factor of the levels' spread; the prior of their logarithms has
  * this standard deviation. */
 static const double most_lengthscales = 1000, spread_lengthscale = 2;
-static const double least_noise = 1e-4;
+static const double least_noise = 1e-4, most_loading = 30;
 
 /* The logarithm of the spread of prepared coordinate 'j' of factor 'a': its standard deviation. */
 static double log_spread(const struct gpnn_grid_view *view, size_t a, size_t j)
@@ -55,8 +55,8 @@ static size_t describe_factor(struct gpnn_grid_objective *o, const struct gpnn_g
     bool is_task = factor->n_terms == 0, is_loading = is_task && i - first < loadings;
     o->coordinate[i] =
         (struct gpnn_grid_coordinate){.role = is_task ? GPNN_GRID_TASK : GPNN_GRID_NUGGET,
-                                      .lower = is_loading ? -30 : log(1e-8),
-                                      .upper = is_loading ? 30 : log(100),
+                                      .lower = is_loading ? -most_loading : log(1e-8),
+                                      .upper = is_loading ? most_loading : log(100),
                                       .centre = is_loading ? 0 : log(0.1),
                                       .spread = 3};
   }
@@ -119,6 +119,9 @@ void gpnn_grid_objective_describe(struct gpnn_grid_objective *o, const struct gp
                                                      .factor = GPNN_GRID_FACTORS,
                                                      .lower = log(least_noise),
                                                      .upper = log(100)};
+  for (i = 0; i < o->n_coordinates; i++)
+    o->coordinate[i].is_logarithm =
+        o->coordinate[i].role != GPNN_GRID_TASK || o->coordinate[i].lower > -most_loading;
   find_free(o, held, has_tasks);
 }
 

@@ -25,6 +25,7 @@ enum gpnn_grid_role {
 struct gpnn_grid_coordinate {
   enum gpnn_grid_role role;
   size_t factor;         /* that it belongs to */
+  bool is_logarithm;     /* of a positive number; a loading is not */
   double lower, upper;   /* bounds */
   double centre, spread; /* of its prior, normal; spread 0: none */
 };
@@ -43,6 +44,14 @@ struct gpnn_grid_objective {
   double *value, *gradient;       /* of each block */
   bool wants_gradient;
 };
+
+/* Makes the objective of 'parameters', which it moves.  GPNN_ENOMEM.  It must be zeroed, and is
+ * released by the caller whatever the outcome. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_grid_objective_make(struct gpnn_grid_objective *objective, struct gpnn_parameters *parameters,
+                         const struct gpnn_grid_view *view, const struct gpnn_grid_samples *samples,
+                         const struct gpnn_grid_fit_options *options, struct gpnn_error *err);
+void gpnn_grid_objective_release(struct gpnn_grid_objective *objective);
 
 /* Describes all coordinates, and finds those that move. */
 void gpnn_grid_objective_describe(struct gpnn_grid_objective *objective,
