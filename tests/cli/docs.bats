@@ -319,6 +319,10 @@ words_of() {
   examples_of man/gpnn-grid-index.1
 }
 
+@test "the examples of gpnn-grid-predict(1)" {
+  examples_of man/gpnn-grid-predict.1
+}
+
 @test "the examples of gpnn-simulate(1)" {
   examples_of man/gpnn-simulate.1
 }

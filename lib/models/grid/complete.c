@@ -125,19 +125,30 @@ static enum gpnn_status complete_solve(const struct gpnn_grid_posterior *p, size
   return status;
 }
 
+/* Rows that are multiplied together: always as many, so that what becomes of one does not depend on
+ * the others. */
+enum { GROUP = 32 };
+
 /* The squared coordinates of the rows of factor 'a' in its eigenvectors. */
 static enum gpnn_status square_rows(const struct gpnn_grid_posterior *p,
                                     const struct gpnn_grid_rows *rows, size_t a, double **square,
                                     struct gpnn_error *err)
 {
   const struct complete *c = p->engine;
-  size_t n = rows->n_rows[a], d = p->dims[a];
-  *square = gpnn_alloc(n, d, sizeof **square);
-  if (*square == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
+  size_t n = rows->n_rows[a], d = p->dims[a], padded = (n + GROUP - 1) / GROUP * GROUP;
+  double *group = gpnn_alloc(GROUP, d, sizeof *group);
+  *square = gpnn_alloc(padded, d, sizeof **square);
   enum gpnn_status status =
-      gpnn_grid_contract_axis(2, (size_t[]){n, d}, 1, 1, d, c->rows[a], rows->k[a], *square,
-                              p->options.system.threads, err);
+      group == NULL || *square == NULL ? gpnn_fail_memory(err, MEMORY_FOR) : GPNN_OK;
+  for (size_t first = 0; first < n && status == GPNN_OK; first += GROUP) {
+    size_t count = n - first < GROUP ? n - first : GROUP;
+    memset(group, 0, GROUP * d * sizeof *group);
+    memcpy(group, rows->k[a] + first * d, count * d * sizeof *group);
+    status = gpnn_grid_contract_axis(2, (size_t[]){GROUP, d}, 1, 1, d, c->rows[a], group,
+                                     *square + first * d, p->options.system.threads, err);
+  }
   for (size_t i = 0; status == GPNN_OK && i < n * d; i++) (*square)[i] *= (*square)[i];
+  free(group);
   return status;
 }
 

@@ -103,11 +103,14 @@ static void fill_row(const struct dense *d, const struct gpnn_grid_rows *rows, s
   }
 }
 
+/* Places that are solved for together: always as many, so that what becomes of one does not depend
+ * on the others. */
+enum { COLUMNS = 64 };
+
 static enum gpnn_status dense_variance(const struct gpnn_grid_posterior *p,
                                        const struct gpnn_grid_rows *rows, double *variance,
                                        struct gpnn_error *err)
 {
-  enum { COLUMNS = 64 };
   const struct dense *d = p->engine;
   size_t f = p->grid->n_factors;
   double *k = gpnn_alloc(d->n, COLUMNS, sizeof *k);
@@ -115,7 +118,8 @@ static enum gpnn_status dense_variance(const struct gpnn_grid_posterior *p,
   for (size_t first = 0; first < rows->n; first += COLUMNS) {
     size_t count = rows->n - first < COLUMNS ? rows->n - first : COLUMNS;
     for (size_t c = 0; c < count; c++) fill_row(d, rows, first + c, k + c * d->n);
-    gpnn_cholesky_forward(d->n, d->factor, count, k);
+    memset(k + count * d->n, 0, (COLUMNS - count) * d->n * sizeof *k);
+    gpnn_cholesky_forward(d->n, d->factor, COLUMNS, k);
     for (size_t c = 0; c < count; c++) {
       double *v = &variance[first + c];
       *v = 1;
