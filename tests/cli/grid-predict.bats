@@ -48,9 +48,9 @@ assert_close() {
   assert_equal "$(head -n 1 all.tsv)" $'lat\tlon\tday\ttemp\tmean\tsd'
   awk -F '\t' -v OFS='\t' 'NR == 1 || $4 == "NA" { print $1, $2, $3, $5, $6 }' all.tsv | cmp - holes.tsv
   awk -F '\t' 'NR > 1 { print $1 "|" $2 }' all.tsv | uniq | cmp - \
-    <(awk -F '\t' 'NR > 1 { print $1 "|" $4 }' long.tsv | awk '!seen[$0]++')
+    <(awk -F '\t' 'NR > 1 { print $1 + 0 "|" $4 + 0 }' long.tsv | awk '!seen[$0]++')
   awk -F '\t' 'NR > 1 && $4 != "NA" { print $1, $2, $3, $4 + 0 }' all.tsv | cmp - \
-    <(awk -F '\t' 'NR > 1 { print $1, $4, $2, $3 + 0 }' long.tsv)
+    <(awk -F '\t' 'NR > 1 { print $1 + 0, $4 + 0, $2, $3 + 0 }' long.tsv)
   gpnn-eval -q all.tsv >scores.txt
   awk -v r2="$(value r2 scores.txt)" 'BEGIN { exit r2 < 0.9 }'
 }
