@@ -11,8 +11,11 @@ static void tell_progress(void *context, size_t solved, size_t columns, size_t i
 {
   char what[64];
   (void)context;
-  snprintf(what, sizeof what, "iterations, %zu of %zu solved, residual %.1e", solved, columns,
-           residual);
+  if (columns > 0)
+    snprintf(what, sizeof what, "iterations, %zu of %zu solved, residual %.1e", solved, columns,
+             residual);
+  else
+    snprintf(what, sizeof what, "iterations for exact variances, residual %.1e", residual);
   progress_update(what, iteration, 0);
 }
 

@@ -45,10 +45,19 @@ static void fill(void *context, double *a)
   }
 }
 
+/* Matrices that take longer than the other engines ever do. */
+enum { MOST_CELLS = 20000 };
+
 static enum gpnn_status dense_make(const struct gpnn_grid_posterior *p, void **state,
                                    struct gpnn_error *err)
 {
   size_t n = p->grid->n_cells, f = p->grid->n_factors, level[GPNN_GRID_FACTORS];
+  if (n > MOST_CELLS)
+    return gpnn_fail(
+        err, GPNN_EINVAL,
+        "the engine dense is for at most %d observed cells, and the grid has %zu, whose "
+        "matrix would take %.3g GB: use latent",
+        MOST_CELLS, n, 8e-9 * (double)n * (double)n);
   struct dense *d = gpnn_alloc(1, 1, sizeof *d);
   if (d == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   *d = (struct dense){.posterior = p, .n = n};

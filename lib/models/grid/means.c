@@ -95,9 +95,9 @@ double gpnn_grid_means_between(const struct gpnn_grid_means *means, double x)
     else
       high = middle;
   }
-  if (low == means->n_sorted) return 0;
-  if (means->x[low] == x) return means->at[low];
-  if (low == 0) return 0;
+  if (means->n_sorted == 0) return 0;
+  if (low == means->n_sorted) return means->at[low - 1];
+  if (low == 0 || means->x[low] == x) return means->at[low];
   double share = (x - means->x[low - 1]) / (means->x[low] - means->x[low - 1]);
   return means->at[low - 1] + share * (means->at[low] - means->at[low - 1]);
 }

@@ -4,8 +4,8 @@
  *
  * The mean of a level is that of its observed cells, shrunk towards 0 as if one more cell had been
  * observed there, of value 0, the mean of all cells.  A level without any, and one that the grid
- * does not have, is interpolated linearly between its neighbours in the coordinate; it is 0 where
- * there is none on one side, and where levels have no order, or several coordinates.
+ * does not have, is interpolated linearly between its neighbours in the coordinate, and has the
+ * mean of the last beyond all of them; it is 0 where levels have no order, or several coordinates.
  *
  * Threads: read-only once made.
  */

@@ -129,6 +129,8 @@ enum gpnn_status gpnn_grid_posterior_solve(struct gpnn_grid_posterior *p, size_t
 {
   struct gpnn_cg_report report = {.converged = true};
   enum gpnn_status status = p->ops->solve(p, columns, b, x, &report, err);
+  if (status == GPNN_ENUMERIC && p->parameters->covariance.noise == 0)
+    return gpnn_prefix(err, status, "the parameters have no noise, which every solution needs");
   if (status != GPNN_OK) return status;
   p->solved += columns;
   if (report.iterations > p->report.iterations) p->report.iterations = report.iterations;

@@ -79,7 +79,7 @@ struct gpnn_grid_posterior_options {
   const double *start; /* n_start times n_cells: the same for the first draws; NULL: none */
   size_t n_start;
   /* Called after every iteration of the engine latent, if not NULL: columns solved before those in
-   * work, and all of them; from the caller's thread. */
+   * work, and all of them (0: not known, of exact variances); from the caller's thread. */
   void (*progress)(void *context, size_t solved, size_t columns, size_t iteration, double residual);
   void *progress_context;
 };

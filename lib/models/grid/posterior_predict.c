@@ -10,7 +10,7 @@
 static const double LEAST_VARIANCE = 1e-12;
 
 /* Places whose covariances are held at once. */
-enum { PIECE = 1024 };
+enum { PIECE = 4096 };
 
 static bool is_new(const struct gpnn_grid_posterior *p, const struct gpnn_grid_places *places,
                    size_t i)
@@ -198,6 +198,6 @@ enum gpnn_status gpnn_grid_posterior_predict(const struct gpnn_grid_posterior *p
   double least = LEAST_VARIANCE * p->parameters->covariance.kernelscale;
   bool none = p->options.variance == GPNN_GRID_VARIANCE_NONE;
   for (size_t i = 0; status == GPNN_OK && variance != NULL && i < places->n; i++)
-    variance[i] = none ? NAN : fmax(variance[i], least);
+    variance[i] = none ? NAN : variance[i] < least ? least : variance[i];
   return status;
 }

@@ -46,18 +46,21 @@ static enum gpnn_status fill_new(struct gpnn_grid_rows *rows, const struct gpnn_
   if (factor->n_terms == 0 || levels->labels != NULL)
     return gpnn_fail(err, GPNN_EDATA, "factor %s has names for levels, and cannot have new ones",
                      levels->name);
-  x = gpnn_alloc(d, 1, sizeof *x);
+  size_t n_new = 0;
+  x = gpnn_alloc(rows->n_rows[a], d, sizeof *x);
   if (x == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
-  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < rows->n_rows[a]; i++)
+    if (rows->level[a][i] >= n)
+      memcpy(x + n_new++ * d, places->x[a] + (rows->level[a][i] - n) * d, d * sizeof *x);
+  enum gpnn_status status = gpnn_factor_prepare(factor, d, n, levels->x, n_new, x, x, err);
+  const double *next = x;
   for (size_t i = 0; i < rows->n_rows[a] && status == GPNN_OK; i++) {
     if (rows->level[a][i] < n) continue;
     double *k = rows->k[a] + i * n;
-    status = gpnn_factor_prepare(factor, d, n, levels->x, 1,
-                                 places->x[a] + (rows->level[a][i] - n) * d, x, err);
-    if (status != GPNN_OK) break;
-    gpnn_factor_matrix(factor, d, 1, x, n, p->prepared[a], false, 1, k);
+    gpnn_factor_matrix(factor, d, 1, next, n, p->prepared[a], false, 1, k);
     for (size_t j = 0; j < n; j++) k[j] *= scale;
-    rows->own[a][i] = scale * gpnn_factor_variance(factor, x);
+    rows->own[a][i] = scale * gpnn_factor_variance(factor, next);
+    next += d;
   }
   free(x);
   return status;
