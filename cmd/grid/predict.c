@@ -56,9 +56,8 @@ static const struct cli_tool tool = {
     .name = "gpnn-grid predict",
     .synopsis = "[OPTION...] -p PARAMS --complete[=all] INDEX\n"
                 "       gpnn-grid predict [OPTION...] -p PARAMS INDEX [TABLE]",
-    .purpose =
-        "Predict cells of a grid from those that were observed: its holes, or the rows of a\n"
-        "table, also at sites and times that the grid does not have.",
+    .purpose = "Predict cells of a grid from those that were observed: its holes, or the rows\n"
+               "of a table, also at sites and times that the grid does not have.",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS | CLI_SEEDED | CLI_PROGRESS,
     .min_operands = 1,
     .max_operands = 2,
