@@ -315,6 +315,10 @@ words_of() {
   examples_of man/gpnn-grid.1
 }
 
+@test "the examples of gpnn-grid-fit(1)" {
+  examples_of man/gpnn-grid-fit.1
+}
+
 @test "the examples of gpnn-grid-index(1)" {
   examples_of man/gpnn-grid-index.1
 }

@@ -18,7 +18,7 @@ static const struct {
 /* What a candidate has to gain, in standard errors of the difference; and what it may lose in the
  * root mean square error, which a transform can spoil where it improves the densities. */
 enum { FINAL_ROUNDS = 2, BLOCKS_APART = 1000 };
-static const double least_gain = 0.5, most_error = 1.05;
+static const double least_gain = 1, most_error = 1.05;
 
 /* A kernel is left for one next to it in this order. */
 static const char *const by_smoothness[] = {"exp", "matern32", "matern52", "rbf"};
@@ -147,8 +147,9 @@ static enum gpnn_status choose_inputs(struct gpnn_grid_choice *choice, struct gp
     if (choice->options->inputs[a] != GPNN_GRID_INPUTS_AUTO || choice->keeps_inputs[a] ||
         grid->factor[a].labels != NULL)
       continue;
+    bool has_ranks = choice->best.parameters.grid.factor[a].inputs == GPNN_FACTOR_RANKS;
     if (a == 0)
-      status = try_inputs(choice, a, GPNN_FACTOR_RANKS, err);
+      status = try_inputs(choice, a, has_ranks ? GPNN_FACTOR_RAW : GPNN_FACTOR_RANKS, err);
     else if (gpnn_grid_choice_has_logarithms(&grid->factor[a]))
       status = try_inputs(choice, a, GPNN_FACTOR_LOG, err);
   }

@@ -4,8 +4,8 @@
  *
  * Candidates differ from the best one so far in one thing, are fitted to the same samples of cells
  * (models/grid/fit.h), and scored on the same observed cells, held out in the pattern of the holes
- * (models/grid/holes.h).  One replaces the best if its score is lower by more than half a standard
- * error of the difference.  The best is fitted again to larger samples, and its variances are
+ * (models/grid/holes.h).  One replaces the best if its score is lower by more than a standard error
+ * of the difference.  The best is fitted again to larger samples, and its variances are
  * multiplied by the factor that suits the cells held out best.
  *
  * Kernels are tried in the order of their smoothness, from matern32 on in either direction as long

@@ -9,6 +9,10 @@
 /* Tasks have a covariance of full rank up to so many, and of three more from then on. */
 enum { FULL_TASKS = 10, TASK_RANK = 3 };
 
+/* Sites with more coordinates than a place has are settings, whose scales mean little: the first
+ * candidate has their ranks. */
+enum { MOST_PLACES = 3 };
+
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 enum gpnn_status gpnn_grid_trial_copy(struct gpnn_grid_trial *to,
@@ -126,6 +130,8 @@ static enum gpnn_status start_factor(const struct gpnn_grid_choice *choice,
   if (status != GPNN_OK) return status;
   if (factor->n_terms == 0) start_tasks(factor);
   if (o->inputs[a] == GPNN_GRID_INPUTS_RANKS) factor->inputs = GPNN_FACTOR_RANKS;
+  if (o->inputs[a] == GPNN_GRID_INPUTS_AUTO && a == 0 && levels->d > MOST_PLACES && !o->published)
+    factor->inputs = GPNN_FACTOR_RANKS;
   if (o->inputs[a] == GPNN_GRID_INPUTS_LOG) factor->inputs = GPNN_FACTOR_LOG;
   for (size_t t = 0; t < factor->n_terms; t++)
     for (size_t j = 0; j < factor->term[t].n_lengthscales; j++)

@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# gpnn-grid fit: what it chooses, keeps and refuses.
+# shellcheck disable=SC2154 # 'stderr' comes from bats
+
+load helper
+
+# A grid of 12 sites by 20 times, smooth in both, with a fifth of the cells missing.
+make_grid() {
+  awk -v OFS='\t' 'BEGIN {
+    srand(3); print "x", "z", "t", "y"
+    for (i = 0; i < 12; i++) for (j = 1; j <= 20; j++) {
+      x = i % 4; z = int(i / 4)
+      if (rand() < 0.8) print x, z, j, sin(x + 0.3 * j) + cos(z - 0.2 * j) + 0.05 * rand()
+    }
+  }' >obs.tsv
+  gpnn-grid index -q --site x,z --time t -o g.gpi obs.tsv
+}
+
+value() {
+  awk -F '\t' -v name="$1" '$1 == name { print $2 }' "${2-g.par}"
+}
+
+@test "the same bytes for any number of threads, and for the same seed" {
+  make_grid
+  gpnn-grid fit -j 1 g.gpi >one.par
+  gpnn-grid fit -j 3 g.gpi >three.par
+  cmp one.par three.par
+  gpnn-grid fit -j 2 -o file.par g.gpi
+  cmp one.par file.par
+}
+
+@test "what is given is kept, and the rest estimated" {
+  make_grid
+  gpnn-grid fit --effort fast --site-kernel rbf --kernel time=exp --time-scale log --nugget yes \
+    --transform none --mean time --fix site.lengthscale:2=0.75 --fix noise=0.125 g.gpi >g.par
+  assert_equal "$(value site.kernel)" rbf
+  assert_equal "$(value time.kernel)" exp
+  assert_equal "$(value time.inputs)" log
+  assert_equal "$(value transform)" ''
+  assert_equal "$(awk -F '\t' '$1 == "site.lengthscale" { print $3 }' g.par)" 0.75
+  [ "$(value site.nugget)" != '' ]
+  # The noise is multiplied by the calibration's factor, as the kernel scale is.
+  awk -v noise="$(value noise)" -v factor="$(value calibration)" \
+    'BEGIN { exit !(noise / factor > 0.124999 && noise / factor < 0.125001) }'
+}
+
+@test "a period is found near a guess" {
+  awk -v OFS='\t' 'BEGIN {
+    srand(5); print "x", "t", "y"
+    for (i = 0; i < 8; i++) for (j = 0; j < 60; j++)
+      print i, j, sin(6.283185 * j / 7 + 0.2 * i) + 0.1 * rand()
+  }' >obs.tsv
+  gpnn-grid index -q --site x --time t -o g.gpi obs.tsv
+  gpnn-grid fit --effort fast --time-kernel 'rbf*periodic' --guess time.period=6.5 g.gpi >g.par
+  awk -v period="$(value time.period)" 'BEGIN { exit !(period > 6.9 && period < 7.1) }'
+}
+
+@test "the published method starts from log 2 and follows the likelihood" {
+  make_grid
+  gpnn-grid fit --preset paper --steps 1 g.gpi >g.par
+  assert_equal "$(value site.kernel)" rbf
+  assert_equal "$(value calibration)" ''
+  # The first step of adam moves x, where 2 = 1 + e^x, by the rate.
+  awk -v l="$(value time.lengthscale)" 'BEGIN {
+    up = log(1 + exp(0.1)); down = log(1 + exp(-0.1))
+    exit !((l - up) ^ 2 < 1e-8 || (l - down) ^ 2 < 1e-8)
+  }'
+  gpnn-grid fit --preset paper --steps 3 -j 1 g.gpi >one.par
+  gpnn-grid fit --preset paper --steps 3 -j 3 g.gpi >three.par
+  cmp one.par three.par
+}
+
+@test "a later fit starts where an earlier one ended" {
+  make_grid
+  gpnn-grid fit g.gpi >first.par
+  gpnn-grid fit --effort fast --start first.par g.gpi >second.par
+  [ -s second.par ]
+  sed -i 's/^factors.*//; /^site/d; /^time/d' first.par
+  run -1 --separate-stderr gpnn-grid fit --start first.par g.gpi
+}
+
+@test "candidates and scores are told" {
+  make_grid
+  gpnn-grid fit -v g.gpi 2>err.txt >g.par
+  grep -q '^gpnn-grid: tried site matern32, time matern32, nugget: NLL ' err.txt
+  gpnn-grid fit --json g.gpi 2>err.txt >g.par
+  grep -q '"tried": \[{"name": "site matern32' err.txt
+  grep -q '^# chosen: site ' g.par
+}
+
+@test "what the grid does not have is refused" {
+  make_grid
+  for option in '--mean depth' '--noise-per depth' '--kernel depth=rbf' '--inputs depth=raw'; do
+    # shellcheck disable=SC2086 # two words
+    run -2 --separate-stderr gpnn-grid fit $option g.gpi
+    [[ $stderr == *"the grid has no factor 'depth'"* ]]
+  done
+  run -2 --separate-stderr gpnn-grid fit --site-kernel wavy g.gpi
+  run -2 --separate-stderr gpnn-grid fit --site-kernel periodic g.gpi
+  run -2 --separate-stderr gpnn-grid fit --guess time.period=-3 --time-kernel periodic g.gpi
+  run -2 --separate-stderr gpnn-grid fit --fix time.period=3 g.gpi
+  run -2 --separate-stderr gpnn-grid fit --guess period g.gpi
+  [[ $stderr == *"not of the form NAME=VALUE"* ]]
+  run -2 --separate-stderr gpnn-grid fit --transform square g.gpi
+  gpnn-index -q -y y -o rows.gpi obs.tsv
+  run -1 --separate-stderr gpnn-grid fit rows.gpi
+  [[ $stderr == *"an index of rows, not of a grid"* ]]
+}
+
+@test "small grids, and targets that do not vary, are fitted" {
+  printf 'x\tt\ty\n1\t1\t3\n1\t2\t4\n2\t1\t5\n' >obs.tsv
+  gpnn-grid index -q --site x --time t -o g.gpi obs.tsv
+  gpnn-grid fit g.gpi >g.par
+  [ "$(value noise)" != '' ]
+}
