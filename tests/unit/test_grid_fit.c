@@ -1,0 +1,227 @@
+/* Estimation of processes on grids: what is held out, and what is found. */
+#include "models/grid/fit.h"
+
+#include "base/rng.h"
+#include "models/grid/coordinates.h"
+#include "models/grid/holes.h"
+#include "models/grid/nearby.h"
+#include "models/grid/root.h"
+#include "models/grid/subset.h"
+#include "unit.h"
+
+enum { P = 30, Q = 24 };
+
+/* A grid of sites on a line by times, with a process that its targets can be drawn from. */
+struct fixture {
+  struct gpnn_grid grid;
+  struct gpnn_grid_factor factor[2];
+  double site[P], time[Q], y[P * Q];
+  int64_t cell[P * Q];
+  struct gpnn_factor process[2];
+  struct gpnn_parameters parameters;
+  struct gpnn_grid_view view;
+};
+
+/* Keeps the cells that 'observed' says. */
+static void make(struct fixture *f, bool (*observed)(size_t i, size_t j))
+{
+  memset(f, 0, sizeof *f);
+  f->factor[0] = (struct gpnn_grid_factor){.name = "site", .n = P, .d = 1, .x = f->site};
+  f->factor[1] = (struct gpnn_grid_factor){.name = "time", .n = Q, .d = 1, .x = f->time};
+  f->grid = (struct gpnn_grid){.n_factors = 2, .factor = f->factor, .cell = f->cell, .y = f->y};
+  for (size_t i = 0; i < P; i++) f->site[i] = 0.1 * (double)i;
+  for (size_t j = 0; j < Q; j++) f->time[j] = (double)j;
+  for (size_t i = 0; i < P; i++)
+    for (size_t j = 0; j < Q; j++)
+      if (observed(i, j)) f->cell[f->grid.n_cells++] = (int64_t)(i * Q + j);
+  f->grid.n_observations = f->grid.n_cells;
+  f->parameters.grid.n_factors = 2;
+  f->parameters.grid.factor = f->process;
+  f->parameters.covariance.kernelscale = 1;
+  f->parameters.covariance.noise = 0.05;
+  for (size_t a = 0; a < 2; a++)
+    assert_ok(gpnn_factor_parse(&f->process[a], "matern32", 1, 0, true, &err));
+  f->process[1].term[0].lengthscale[0] = 6;
+  assert_ok(gpnn_grid_view_make(&f->view, &f->grid, &f->parameters, &err));
+}
+
+/* Targets of the process. */
+static void draw(struct fixture *f, uint64_t seed)
+{
+  double k[2][P * P], z[P * Q], half[P * Q] = {0};
+  struct gpnn_grid_root root[2] = {{0}};
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, seed, GPNN_RNG_TEST);
+  gpnn_rng_normals(&rng, P * Q, z);
+  for (size_t a = 0; a < 2; a++) {
+    size_t n = f->factor[a].n;
+    gpnn_factor_matrix(&f->process[a], 1, n, f->factor[a].x, n, f->factor[a].x, true, 1, k[a]);
+    assert_ok(gpnn_grid_root_make(&root[a], n, k[a], &err));
+  }
+  for (size_t i = 0; i < P; i++)
+    for (size_t l = 0; l < P; l++)
+      for (size_t j = 0; j < Q; j++) half[i * Q + j] += root[0].f[i * P + l] * z[l * Q + j];
+  for (size_t c = 0; c < f->grid.n_cells; c++) {
+    size_t i = (size_t)f->cell[c] / Q, j = (size_t)f->cell[c] % Q;
+    f->y[c] = sqrt(0.05) * gpnn_rng_normal(&rng);
+    for (size_t l = 0; l < Q; l++) f->y[c] += half[i * Q + l] * root[1].f[j * Q + l];
+  }
+  gpnn_grid_root_release(&root[0]);
+  gpnn_grid_root_release(&root[1]);
+}
+
+static void release(struct fixture *f)
+{
+  gpnn_grid_view_release(&f->view);
+  gpnn_factor_release(&f->process[0]);
+  gpnn_factor_release(&f->process[1]);
+}
+
+static bool all(size_t i, size_t j)
+{
+  (void)i;
+  (void)j;
+  return true;
+}
+
+/* Two thirds of the sites end early. */
+static bool trailing(size_t i, size_t j)
+{
+  return i % 3 == 0 || j < 2 + i % 17;
+}
+
+/* Times 5 and 6 were observed nowhere. */
+static bool without_times(size_t i, size_t j)
+{
+  (void)i;
+  return j != 5 && j != 6;
+}
+
+static void held_out_ends_are_ends(void **state)
+{
+  (void)state;
+  struct fixture f;
+  make(&f, trailing);
+  for (uint64_t number = 0; number < 200; number++) {
+    struct gpnn_grid_task task = {0};
+    assert_ok(gpnn_grid_task_draw(&task, &f.view, GPNN_GRID_HOLDOUT_AUTO, 1, number, &err));
+    assert_true(task.n > 0);
+    assert_int_equal(task.hidden_factor, 0);
+    size_t first = f.view.first[task.site], n = f.view.first[task.site + 1] - first;
+    for (size_t i = 1; i < n; i++) assert_true(task.is_hidden[i] >= task.is_hidden[i - 1]);
+    for (size_t t = 0; t < task.n; t++) {
+      assert_in_range(task.target[t], first, first + n - 1);
+      assert_true(task.is_hidden[task.target[t] - first]);
+    }
+    gpnn_grid_task_release(&task);
+  }
+  release(&f);
+}
+
+static void missing_levels_are_held_out_whole(void **state)
+{
+  (void)state;
+  struct fixture f;
+  struct gpnn_grid_subset subset = {0};
+  make(&f, without_times);
+  for (uint64_t number = 0; number < 50; number++) {
+    struct gpnn_grid_task task = {0};
+    assert_ok(gpnn_grid_task_draw(&task, &f.view, GPNN_GRID_HOLDOUT_AUTO, 1, number, &err));
+    if (task.n == 0) continue; /* the place of the holes itself */
+    assert_int_equal(task.hidden_factor, 2);
+    assert_int_equal(task.hidden_last - task.hidden_first, 1);
+    assert_ok(gpnn_grid_nearby_collect(&subset, &f.view, &f.parameters, &task,
+                                       gpnn_grid_nearby_usual, &err));
+    for (size_t i = 0; i + task.n < subset.n; i++) {
+      size_t time = subset.factor[1].origin[subset.level[2 * i + 1]];
+      assert_true(time < task.hidden_first || time > task.hidden_last);
+    }
+    gpnn_grid_subset_release(&subset);
+    gpnn_grid_task_release(&task);
+  }
+  release(&f);
+}
+
+/* What is hidden does not reach a prediction. */
+static void predictions_use_no_hidden_cell(void **state)
+{
+  (void)state;
+  struct fixture f;
+  struct gpnn_grid_nearby before, after;
+  make(&f, trailing);
+  draw(&f, 3);
+  struct gpnn_grid_task task = {0};
+  assert_ok(gpnn_grid_task_draw(&task, &f.view, GPNN_GRID_HOLDOUT_TRAILING, 1, 4, &err));
+  assert_ok(gpnn_grid_nearby_predict(&before, &f.view, &f.parameters, &task, gpnn_grid_nearby_usual,
+                                     &err));
+  for (size_t i = f.view.first[task.site]; i < f.view.first[task.site + 1]; i++)
+    if (task.is_hidden[i - f.view.first[task.site]]) f.y[i] = 1e6;
+  assert_ok(gpnn_grid_nearby_predict(&after, &f.view, &f.parameters, &task, gpnn_grid_nearby_usual,
+                                     &err));
+  for (size_t t = 0; t < task.n; t++) assert_near(after.mean[t], before.mean[t], 0);
+  gpnn_grid_task_release(&task);
+  release(&f);
+}
+
+/* Parameters that the data were drawn with are found again, within what so few data tell. */
+static void parameters_are_recovered(void **state)
+{
+  (void)state;
+  struct fixture f;
+  struct gpnn_grid_samples samples = {0};
+  struct gpnn_grid_fit_report report;
+  const struct gpnn_grid_sample_size size = {1000, 60};
+  make(&f, all);
+  draw(&f, 7);
+  f.process[0].term[0].lengthscale[0] = 3;
+  f.process[1].term[0].lengthscale[0] = 1;
+  f.parameters.covariance.noise = 0.5;
+  assert_ok(gpnn_grid_samples_draw(&samples, 4, &f.view, size, 1, 0, &err));
+  assert_int_equal(samples.n, 1); /* which has all cells */
+  assert_int_equal(samples.n_cells[0], P * Q);
+  struct gpnn_grid_fit_options options = {.evaluations = 60, .scans = true, .threads = 2};
+  assert_ok(gpnn_grid_fit(&f.parameters, &f.view, &samples, &options, &report, &err));
+  assert_int_equal(report.n_cells, P * Q);
+  assert_near(log(f.process[0].term[0].lengthscale[0]), 0, 0.5);
+  assert_near(log(f.process[1].term[0].lengthscale[0] / 6), 0, 0.5);
+  assert_near(log(f.parameters.covariance.noise / 0.05), 0, 0.3);
+  gpnn_grid_samples_release(&samples);
+  release(&f);
+}
+
+/* Samples have pairs of neighbours, no cell twice, and as many as they may. */
+static void samples_are_of_pairs_of_sites(void **state)
+{
+  (void)state;
+  struct fixture f;
+  size_t *chosen = NULL, n = 0, sites = 0, pairs = 0, count[P] = {0};
+  const struct gpnn_grid_sample_size size = {60, 6};
+  make(&f, all);
+  assert_ok(gpnn_grid_sample(&f.view, size, 1, 0, &chosen, &n, &err));
+  assert_int_equal(n, 60);
+  for (size_t i = 0; i < n; i++) {
+    if (i > 0) assert_true(chosen[i] > chosen[i - 1]);
+    count[f.cell[chosen[i]] / Q]++;
+  }
+  for (size_t i = 0; i < P; i++) {
+    sites += count[i] > 0;
+    pairs += count[i] > 0 && ((i > 0 && count[i - 1] > 0) || (i + 1 < P && count[i + 1] > 0));
+    if (count[i] > 0) assert_int_equal(count[i], 10);
+  }
+  assert_int_equal(sites, 6);
+  assert_int_equal(pairs, 6);
+  free(chosen);
+  release(&f);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(held_out_ends_are_ends),
+      cmocka_unit_test(missing_levels_are_held_out_whole),
+      cmocka_unit_test(predictions_use_no_hidden_cell),
+      cmocka_unit_test(parameters_are_recovered),
+      cmocka_unit_test(samples_are_of_pairs_of_sites),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
