@@ -237,6 +237,43 @@ static void estimates_have_no_bias(void **state)
   check_estimator(GPNN_GRID_ESTIMATOR_HUTCHINSON, true);
 }
 
+/* A grid without holes, by its eigenvectors as by its covariance matrix. */
+static void check_complete(bool is_rich)
+{
+  struct fixture f;
+  struct gpnn_grid_view view = {0};
+  double value, exact, gradient[MOST], expected[MOST];
+  if (is_rich)
+    make_rich(&f);
+  else
+    make_golden(&f);
+  f.parameters.grid.noise_factor = 0;
+  size_t n_cells = gpnn_grid_size(&f.grid), n = gpnn_grid_n_coordinates(&f.parameters);
+  f.grid.within = is_rich ? 1.7 : 0;
+  for (size_t c = 0; c < n_cells; c++) {
+    f.cell[c] = (int64_t)c;
+    f.y[c] = sin((double)(c * c));
+    f.counts[c] = 2;
+  }
+  assert_false(gpnn_grid_likelihood_is_complete(&f.grid, &f.parameters));
+  observe(&f, n_cells);
+  assert_true(gpnn_grid_likelihood_is_complete(&f.grid, &f.parameters));
+  assert_ok(gpnn_grid_view_make(&view, &f.grid, &f.parameters, &err));
+  assert_ok(gpnn_grid_likelihood_complete(&view, &f.parameters, &value, gradient, &err));
+  assert_ok(gpnn_grid_likelihood_dense(&f.subset, &f.parameters, &exact, expected, &err));
+  assert_near(value, exact, 1e-10);
+  for (size_t i = 0; i < n; i++) assert_near(gradient[i], expected[i], 1e-8);
+  gpnn_grid_view_release(&view);
+  release(&f);
+}
+
+static void complete_grids_need_only_the_eigenvectors_of_their_factors(void **state)
+{
+  (void)state;
+  check_complete(false);
+  check_complete(true);
+}
+
 /* The density of the last cells given the others, by the difference of likelihoods. */
 static void conditional_densities_are_ratios_of_likelihoods(void **state)
 {
@@ -262,6 +299,7 @@ int main(void)
       cmocka_unit_test(gradients_are_those_of_central_differences),
       cmocka_unit_test(estimates_have_no_bias),
       cmocka_unit_test(conditional_densities_are_ratios_of_likelihoods),
+      cmocka_unit_test(complete_grids_need_only_the_eigenvectors_of_their_factors),
       cmocka_unit_test(repeated_cells_count_for_all_their_observations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

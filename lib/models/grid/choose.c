@@ -17,7 +17,7 @@ static const struct {
 
 /* What a candidate has to gain, in standard errors of the difference; and what it may lose in the
  * root mean square error, which a transform can spoil where it improves the densities. */
-enum { FINAL_ROUNDS = 2, BLOCKS_APART = 1000 };
+enum { FINAL_ROUNDS = 2, BLOCKS_APART = 1000, MOST_EXACT = 600 };
 static const double least_gain = 1, most_error = 1.05;
 
 /* A kernel is left for one next to it in this order. */
@@ -57,12 +57,16 @@ static enum gpnn_status open_view(struct gpnn_grid_choice *choice, struct gpnn_g
 
 /* Fits a trial, whose parameters have the values to start from. */
 static enum gpnn_status fit_trial(struct gpnn_grid_choice *choice, struct gpnn_grid_trial *trial,
-                                  size_t evaluations, bool scans, struct gpnn_error *err)
+                                  size_t evaluations, bool complete, bool scans,
+                                  struct gpnn_error *err)
 {
   struct gpnn_grid_view view;
   struct gpnn_grid grid;
-  struct gpnn_grid_fit_options options = {evaluations, scans, choice->held,
-                                          choice->options->threads};
+  struct gpnn_grid_fit_options options = {.evaluations = evaluations,
+                                          .complete = complete,
+                                          .scans = scans,
+                                          .held = choice->held,
+                                          .threads = choice->options->threads};
   enum gpnn_status status = open_view(choice, trial, &grid, &view, err);
   if (status == GPNN_OK)
     status = gpnn_grid_fit(&trial->parameters, &view, &choice->blocks, &options, &trial->fit, err);
@@ -119,7 +123,7 @@ static enum gpnn_status try_trial(struct gpnn_grid_choice *choice, struct gpnn_g
                                   bool *is_better, struct gpnn_error *err)
 {
   enum gpnn_status status =
-      fit_trial(choice, trial, trial_size[choice->options->effort].evaluations, false, err);
+      fit_trial(choice, trial, trial_size[choice->options->effort].evaluations, false, false, err);
   *is_better = false;
   if (status == GPNN_OK) return compete(choice, trial, least_gain, is_better, err);
   gpnn_grid_trial_release(trial);
@@ -279,8 +283,8 @@ static enum gpnn_status choose_all(struct gpnn_grid_choice *choice, struct gpnn_
   enum gpnn_status status = draw_blocks(choice, 0, err);
   if (status == GPNN_OK) status = draw_tasks(choice, false, err);
   if (status == GPNN_OK)
-    status = fit_trial(choice, &choice->best, trial_size[choice->options->effort].evaluations, true,
-                       err);
+    status = fit_trial(choice, &choice->best, trial_size[choice->options->effort].evaluations,
+                       false, true, err);
   if (status == GPNN_OK) status = score_trial(choice, &choice->best, err);
   if (status != GPNN_OK) return status;
   tell(choice, &choice->best);
@@ -311,6 +315,16 @@ static void add_coordinates(const struct gpnn_parameters *parameters, double *sc
   for (size_t i = 0; i < n; i++) sum[i] += scratch[i];
 }
 
+/* True if the likelihood of all cells is as easily computed as that of samples. */
+static bool is_exact(const struct gpnn_grid_choice *choice)
+{
+  const struct gpnn_grid *grid = choice->dataset->grid;
+  bool is_small = true;
+  for (size_t a = 0; a < grid->n_factors; a++)
+    is_small = is_small && grid->factor[a].n <= MOST_EXACT;
+  return is_small && gpnn_grid_likelihood_is_complete(grid, &choice->best.parameters);
+}
+
 /* Estimates 'trial' from the samples of a round, and lets it compete; '*n' counts those that could
  * be, whose coordinates are added to 'sum'. */
 static enum gpnn_status fit_again(struct gpnn_grid_choice *choice, struct gpnn_grid_trial *trial,
@@ -320,7 +334,8 @@ static enum gpnn_status fit_again(struct gpnn_grid_choice *choice, struct gpnn_g
   bool is_better;
   enum gpnn_status status = draw_blocks(choice, round, err);
   if (status == GPNN_OK)
-    status = fit_trial(choice, trial, final_size[choice->options->effort].evaluations, false, err);
+    status = fit_trial(choice, trial, final_size[choice->options->effort].evaluations,
+                       is_exact(choice), false, err);
   if (status == GPNN_OK) {
     add_coordinates(&trial->parameters, scratch, sum);
     ++*n;
@@ -361,7 +376,8 @@ static enum gpnn_status finish(struct gpnn_grid_choice *choice, struct gpnn_erro
     struct gpnn_grid_trial trial;
     status = gpnn_grid_trial_copy(&trial, &start, err);
     if (status == GPNN_OK) status = fit_again(choice, &trial, round, sum + n, sum, &n_fits, err);
-    if (choice->dataset->grid->n_cells <= final_size[choice->options->effort].cells) break;
+    size_t most = final_size[choice->options->effort].cells;
+    if (is_exact(choice) || choice->dataset->grid->n_cells <= most) break;
   }
   if (status == GPNN_OK && n_fits > 2) status = average(choice, n_fits, sum, err);
   gpnn_grid_trial_release(&start);

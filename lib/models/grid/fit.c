@@ -50,6 +50,8 @@ static enum gpnn_status evaluate_block(void *context, size_t thread, size_t b,
   struct gpnn_grid_objective *o = context;
   (void)thread;
   double *gradient = o->wants_gradient ? o->gradient + b * o->n_coordinates : NULL;
+  if (o->complete != NULL)
+    return gpnn_grid_likelihood_complete(o->complete, o->parameters, &o->value[b], gradient, err);
   return gpnn_grid_likelihood_dense(&o->cells[b], o->parameters, &o->value[b], gradient, err);
 }
 
@@ -125,7 +127,11 @@ gpnn_grid_objective_make(struct gpnn_grid_objective *o, struct gpnn_parameters *
     return gpnn_fail_memory(err, "for an estimation");
   gpnn_grid_get_coordinates(parameters, o->at);
   gpnn_grid_objective_describe(o, view, &options->held);
-  return collect(o, view, blocks, err);
+  if (!options->complete) return collect(o, view, blocks, err);
+  o->complete = view;
+  o->n_blocks = 1;
+  o->n_cells = view->grid->n_cells;
+  return GPNN_OK;
 }
 
 void gpnn_grid_objective_release(struct gpnn_grid_objective *o)

@@ -45,6 +45,8 @@ struct gpnn_grid_held {
 
 struct gpnn_grid_fit_options {
   size_t evaluations;         /* of the objective, at most */
+  bool complete;              /* the blocks are replaced by all cells of the view, which
+                                 gpnn_grid_likelihood_is_complete() is true of */
   bool scans;                 /* start from the best of a few lengthscales, periods and noises */
   struct gpnn_grid_held held; /* these stay as they are */
   int threads;

@@ -42,6 +42,8 @@ struct gpnn_grid_objective {
   size_t n_blocks, n_cells, n_evaluations;
   struct gpnn_grid_subset *cells; /* of each block */
   double *value, *gradient;       /* of each block */
+  const struct gpnn_grid_view
+      *complete; /* whose cells are the only block; NULL: there are blocks */
   bool wants_gradient;
 };
 
