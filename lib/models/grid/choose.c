@@ -193,11 +193,13 @@ static enum gpnn_status choose_kernels(struct gpnn_grid_choice *choice, struct g
   return status;
 }
 
+/* A nugget that is not needed becomes small; to do without one at all is tried with patience. */
 static enum gpnn_status choose_nugget(struct gpnn_grid_choice *choice, struct gpnn_error *err)
 {
   struct gpnn_grid_trial trial;
   bool is_better;
-  if (!choice->options->chooses_nugget || choice->best.parameters.grid.factor[0].n_terms == 0)
+  if (choice->options->effort < GPNN_GRID_EFFORT_THOROUGH || !choice->options->chooses_nugget ||
+      choice->best.parameters.grid.factor[0].n_terms == 0)
     return GPNN_OK;
   enum gpnn_status status = gpnn_grid_trial_copy(&trial, &choice->best, err);
   if (status != GPNN_OK) return status;
@@ -297,7 +299,9 @@ static enum gpnn_status choose_all(struct gpnn_grid_choice *choice, struct gpnn_
   return status;
 }
 
-/* Multiplies the variances by the factor that suits the cells held out. */
+/* Multiplies the variances by the factor that suits the cells held out, or rather by one that is
+ * larger by its standard error: a mean of squares is more often too small than too large, and
+ * variances that are too small cost more. */
 static void calibrate(struct gpnn_parameters *params, double factor)
 {
   params->covariance.kernelscale *= factor;
@@ -446,7 +450,8 @@ enum gpnn_status gpnn_grid_choose(const struct gpnn_dataset *dataset,
     report->n_candidates = choice.n_candidates;
     report->n_held_out = choice.best.score.n_cells;
     report->fit = choice.best.fit;
-    if (choice.best.score.n_cells > 0) calibrate(&choice.best.parameters, choice.best.score.factor);
+    if (choice.best.score.n_cells > 0)
+      calibrate(&choice.best.parameters, choice.best.score.factor + choice.best.score.factor_error);
     *params = choice.best.parameters;
     choice.best.parameters = (struct gpnn_parameters){0};
   }

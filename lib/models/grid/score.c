@@ -27,19 +27,30 @@ static enum gpnn_status predict(void *context, size_t thread, size_t i, struct g
                                   gpnn_grid_nearby_usual, err);
 }
 
-/* The mean of squared errors, each divided by its variance. */
-static double find_factor(const struct predicting *p, size_t *n_cells)
+/* The sum over a task's cells of squared errors, each divided by its variance. */
+static double sum_ratios(const struct predicting *p, size_t i)
 {
+  const struct gpnn_grid_nearby *found = &p->prediction[i];
   double sum = 0;
-  size_t n = 0;
+  for (size_t t = 0; t < p->tasks->task[i].n; t++)
+    sum += pow(found->y[t] - found->mean[t], 2) / found->variance[t];
+  return sum;
+}
+
+/* The mean of these ratios, and its standard error. */
+static void find_factor(const struct predicting *p, struct gpnn_grid_score *score)
+{
+  double sum = 0, square = 0, n = (double)p->tasks->n;
+  score->n_cells = 0;
+  for (size_t i = 0; i < p->tasks->n; i++) {
+    sum += sum_ratios(p, i);
+    score->n_cells += p->tasks->task[i].n;
+  }
+  double cells = (double)score->n_cells;
+  score->factor = score->n_cells > 0 ? sum / cells : 1;
   for (size_t i = 0; i < p->tasks->n; i++)
-    for (size_t t = 0; t < p->tasks->task[i].n; t++, n++) {
-      const struct gpnn_grid_nearby *found = &p->prediction[i];
-      double error = found->y[t] - found->mean[t];
-      sum += error * error / found->variance[t];
-    }
-  *n_cells = n;
-  return n > 0 ? sum / (double)n : 1;
+    square += pow(sum_ratios(p, i) - score->factor * (double)p->tasks->task[i].n, 2);
+  score->factor_error = p->tasks->n > 1 ? sqrt(square * n / (n - 1)) / cells : 0;
 }
 
 /* The target of an observed cell in its own units. */
@@ -71,7 +82,7 @@ static enum gpnn_status sum_up(struct gpnn_grid_score *score, const struct predi
                                const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
   double sum = 0, square = 0;
-  score->factor = find_factor(p, &score->n_cells);
+  find_factor(p, score);
   for (size_t i = 0; i < p->tasks->n; i++) {
     for (size_t t = 0; t < p->tasks->task[i].n; t++)
       score->loss[i] += lose(p, dataset, i, t, score->factor, &square);

@@ -20,9 +20,10 @@ struct gpnn_grid_score {
   size_t n_cells; /* that were predicted */
   double factor;  /* that variances are best multiplied by: the mean of squared errors, each divided
                      by its variance */
-  double nll;     /* mean negative log density with that factor, of the target standardised without
-                     a transform */
-  double rmse;    /* of medians, in the same units */
+  double factor_error; /* its standard error, over tasks */
+  double nll;  /* mean negative log density with that factor, of the target standardised without
+                  a transform */
+  double rmse; /* of medians, in the same units */
   size_t n_tasks;
   double *loss; /* owned; n_tasks: the sum of the negative log densities of each */
 };
