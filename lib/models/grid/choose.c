@@ -215,7 +215,7 @@ static enum gpnn_status choose_transform(struct gpnn_grid_choice *choice, struct
   bool is_better = false;
   for (size_t i = 0; choice->options->chooses_transform && i < 3 && status == GPNN_OK; i++) {
     struct gpnn_grid_trial trial;
-    if (i == 2 && choice->options->effort < GPNN_GRID_EFFORT_THOROUGH) break;
+    if (i > 0 && choice->options->effort < GPNN_GRID_EFFORT_THOROUGH) break;
     if (!gpnn_grid_choice_can_transform(choice, kinds[i])) continue;
     status = gpnn_grid_trial_copy(&trial, &choice->best, err);
     if (status != GPNN_OK) return status;
