@@ -52,7 +52,7 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "time-scale", time_scale, "S", "of times", time_scales),
     CLI_CHOICE(0, "nugget", nugget, "N", "what each site has to itself", nuggets),
     CLI_TEXT_OF(0, "transform", transform, "T",
-                "log, asinh, boxcox, yeo-johnson, rank, none, auto (auto)", transforms),
+                "log, asinh, boxcox, yeo-johnson, rank or none (auto)", transforms),
     CLI_TEXT_OF(0, "mean", mean, "NAME", "a mean for each level of a factor, none, auto (auto)",
                 means),
     CLI_TEXT(0, "noise-per", noise_per, "NAME", "a noise variance for each level of a factor"),
