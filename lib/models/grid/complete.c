@@ -102,13 +102,14 @@ static enum gpnn_status rotate(const struct gpnn_grid_posterior *p, size_t colum
   return status;
 }
 
-static enum gpnn_status complete_solve(const struct gpnn_grid_posterior *p, size_t columns,
-                                       const double *b, double *x, struct gpnn_cg_report *report,
-                                       struct gpnn_error *err)
+static enum gpnn_status complete_solve(const struct gpnn_grid_posterior *p, double tolerance,
+                                       size_t columns, const double *b, double *x,
+                                       struct gpnn_cg_report *report, struct gpnn_error *err)
 {
   const struct complete *c = p->engine;
   size_t cells = p->outer * p->inner;
   double *blocks = gpnn_alloc(cells * columns, 2, sizeof *blocks);
+  (void)tolerance;
   (void)report; /* a direct solution has nothing to say */
   if (blocks == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   double *now = blocks, *other = blocks + cells * columns;

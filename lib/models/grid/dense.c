@@ -81,12 +81,13 @@ static size_t padded(const struct gpnn_grid_posterior *p, size_t columns, size_t
   return (cell / p->inner * columns + c) * p->inner + cell % p->inner;
 }
 
-static enum gpnn_status dense_solve(const struct gpnn_grid_posterior *p, size_t columns,
-                                    const double *b, double *x, struct gpnn_cg_report *report,
-                                    struct gpnn_error *err)
+static enum gpnn_status dense_solve(const struct gpnn_grid_posterior *p, double tolerance,
+                                    size_t columns, const double *b, double *x,
+                                    struct gpnn_cg_report *report, struct gpnn_error *err)
 {
   const struct dense *d = p->engine;
   double *z = gpnn_alloc(d->n, columns, sizeof *z);
+  (void)tolerance;
   (void)report; /* a direct solution has nothing to say */
   if (z == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   for (size_t c = 0; c < columns; c++)

@@ -18,8 +18,12 @@ struct grid_model {
 
 struct gpnn_grid_posterior_options gpnn_grid_default_options(void)
 {
-  return (struct gpnn_grid_posterior_options){
-      .tolerance = 0.01, .most_iterations = 10000, .draws = 64, .keep_draws = true, .seed = 1};
+  return (struct gpnn_grid_posterior_options){.tolerance = 0.01,
+                                              .exact_tolerance = 1e-6,
+                                              .most_iterations = 10000,
+                                              .draws = 64,
+                                              .keep_draws = true,
+                                              .seed = 1};
 }
 
 static void grid_free(void *state)

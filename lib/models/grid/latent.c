@@ -43,12 +43,12 @@ static void tell(void *context, size_t iteration, double residual)
   options->progress(options->progress_context, p->solved, columns, iteration, residual);
 }
 
-static enum gpnn_status latent_solve(const struct gpnn_grid_posterior *p, size_t columns,
-                                     const double *b, double *x, struct gpnn_cg_report *report,
-                                     struct gpnn_error *err)
+static enum gpnn_status latent_solve(const struct gpnn_grid_posterior *p, double tolerance,
+                                     size_t columns, const double *b, double *x,
+                                     struct gpnn_cg_report *report, struct gpnn_error *err)
 {
   const struct gpnn_grid_posterior_options *options = &p->options;
-  struct gpnn_cg_options cg = {.tolerance = options->tolerance,
+  struct gpnn_cg_options cg = {.tolerance = tolerance,
                                .most_iterations = options->most_iterations,
                                .threads = options->system.threads};
   struct told told = {p};
@@ -109,11 +109,12 @@ static enum gpnn_status solve_some(const struct gpnn_grid_posterior *p,
   size_t size = p->outer * p->inner * count;
   double *k = blocks, *x = k + size, *ax = x + size;
   struct gpnn_cg_report report;
+  const double tolerance = gpnn_grid_exact_tolerance(p);
   enum gpnn_status status = fill(p, rows, first, count, k, err);
   for (size_t i = 0; i < size; i++) x[i] = 0;
-  if (status == GPNN_OK) status = latent_solve(p, count, k, x, &report, err);
+  if (status == GPNN_OK) status = latent_solve(p, tolerance, count, k, x, &report, err);
   if (status == GPNN_OK && !report.converged && !p->options.accept)
-    status = gpnn_grid_not_converged(p, &report, err);
+    status = gpnn_grid_not_converged(tolerance, &report, err);
   if (status == GPNN_OK) status = gpnn_grid_system_multiply(p->system, count, x, ax, err);
   if (status == GPNN_OK) take(p, rows, first, count, k, x, ax, variance);
   return status;

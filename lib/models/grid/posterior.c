@@ -114,21 +114,29 @@ static enum gpnn_status make_engine(struct gpnn_grid_posterior *p, struct gpnn_e
   return status == GPNN_OK ? p->ops->make(p, &p->engine, err) : status;
 }
 
-enum gpnn_status gpnn_grid_not_converged(const struct gpnn_grid_posterior *p,
-                                         const struct gpnn_cg_report *report,
+double gpnn_grid_exact_tolerance(const struct gpnn_grid_posterior *p)
+{
+  const struct gpnn_grid_posterior_options *options = &p->options;
+  bool is_tighter = options->exact_tolerance > 0 && options->exact_tolerance < options->tolerance;
+  return is_tighter ? options->exact_tolerance : options->tolerance;
+}
+
+enum gpnn_status gpnn_grid_not_converged(double tolerance, const struct gpnn_cg_report *report,
                                          struct gpnn_error *err)
 {
   return gpnn_fail(err, GPNN_ENUMERIC,
                    "conjugate gradients have not converged after %zu iterations: the worst "
-                   "residual is %.2g of its right-hand side, not %.2g",
-                   report->iterations, report->residual, p->options.tolerance);
+                   "residual is %.2g of its right-hand side, not %.2g: allow more of them "
+                   "(--max-iter), or accept the solution as it is (--accept)",
+                   report->iterations, report->residual, tolerance);
 }
 
-enum gpnn_status gpnn_grid_posterior_solve(struct gpnn_grid_posterior *p, size_t columns,
-                                           const double *b, double *x, struct gpnn_error *err)
+enum gpnn_status gpnn_grid_posterior_solve(struct gpnn_grid_posterior *p, double tolerance,
+                                           size_t columns, const double *b, double *x,
+                                           struct gpnn_error *err)
 {
   struct gpnn_cg_report report = {.converged = true};
-  enum gpnn_status status = p->ops->solve(p, columns, b, x, &report, err);
+  enum gpnn_status status = p->ops->solve(p, tolerance, columns, b, x, &report, err);
   if (status == GPNN_ENUMERIC && p->parameters->covariance.noise == 0)
     return gpnn_prefix(err, status, "the parameters have no noise, which every solution needs");
   if (status != GPNN_OK) return status;
@@ -137,7 +145,7 @@ enum gpnn_status gpnn_grid_posterior_solve(struct gpnn_grid_posterior *p, size_t
   if (report.residual > p->report.residual) p->report.residual = report.residual;
   p->report.converged = p->report.converged && report.converged;
   if (report.converged || p->options.accept) return GPNN_OK;
-  return gpnn_grid_not_converged(p, &report, err);
+  return gpnn_grid_not_converged(tolerance, &report, err);
 }
 
 /* alpha and the mean of all cells. */
@@ -147,7 +155,8 @@ static enum gpnn_status solve_mean(struct gpnn_grid_posterior *p, struct gpnn_er
   for (size_t i = 0; p->options.alpha != NULL && i < grid->n_cells; i++)
     p->weights[grid->cell[i]] = p->options.alpha[i];
   p->options.alpha = NULL; /* borrowed until here */
-  enum gpnn_status status = gpnn_grid_posterior_solve(p, 1, p->y, p->weights, err);
+  enum gpnn_status status =
+      gpnn_grid_posterior_solve(p, gpnn_grid_exact_tolerance(p), 1, p->y, p->weights, err);
   if (status != GPNN_OK) return status;
   for (size_t i = 0; i < grid->n_cells; i++) p->alpha[i] = p->weights[grid->cell[i]];
   return gpnn_grid_system_spread(p->system, 1, p->weights, p->mean, err);

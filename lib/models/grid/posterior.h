@@ -66,6 +66,8 @@ struct gpnn_grid_posterior_options {
   enum gpnn_grid_engine engine;
   struct gpnn_grid_system_options system; /* the threads are those of everything */
   double tolerance;                       /* > 0: relative residual of solves */
+  double exact_tolerance; /* the same for means and exact variances, whose errors are divided by the
+                             noise, if it is smaller; 0: the same */
   size_t most_iterations;
   bool accept; /* solves that do not converge: report them, instead of GPNN_ENUMERIC */
   enum gpnn_grid_variance variance;

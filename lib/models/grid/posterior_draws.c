@@ -131,7 +131,7 @@ static enum gpnn_status solve_block(struct gpnn_grid_posterior *p, size_t b, dou
   if (status == GPNN_OK) {
     subtract(p, b * p->width, columns, f, rhs);
     start(p, b * p->width, columns, x);
-    status = gpnn_grid_posterior_solve(p, columns, rhs, x, err);
+    status = gpnn_grid_posterior_solve(p, p->options.tolerance, columns, rhs, x, err);
   }
   if (status == GPNN_OK) status = gpnn_grid_system_spread(p->system, columns, x, rhs, err);
   if (status == GPNN_OK) add_differences(p, columns, f, rhs, sum, squares);

@@ -28,9 +28,9 @@ struct gpnn_grid_engine_ops {
   enum gpnn_status (*make)(const struct gpnn_grid_posterior *posterior, void **state,
                            struct gpnn_error *err);
   /* Solves A x = b for padded blocks; 'x' has starting values.  Adds to 'report'. */
-  enum gpnn_status (*solve)(const struct gpnn_grid_posterior *posterior, size_t columns,
-                            const double *b, double *x, struct gpnn_cg_report *report,
-                            struct gpnn_error *err);
+  enum gpnn_status (*solve)(const struct gpnn_grid_posterior *posterior, double tolerance,
+                            size_t columns, const double *b, double *x,
+                            struct gpnn_cg_report *report, struct gpnn_error *err);
   /* Exact variances of the places of 'rows', or bounds above them. */
   enum gpnn_status (*variance)(const struct gpnn_grid_posterior *posterior,
                                const struct gpnn_grid_rows *rows, double *variance,
@@ -73,15 +73,18 @@ size_t gpnn_grid_n_blocks(const struct gpnn_grid_posterior *posterior);
 size_t gpnn_grid_block_draws(const struct gpnn_grid_posterior *posterior, size_t b);
 
 /* Fails with the worst residual. */
-enum gpnn_status gpnn_grid_not_converged(const struct gpnn_grid_posterior *posterior,
-                                         const struct gpnn_cg_report *report,
+enum gpnn_status gpnn_grid_not_converged(double tolerance, const struct gpnn_cg_report *report,
                                          struct gpnn_error *err);
+
+/* The tolerance of means and exact variances. */
+double gpnn_grid_exact_tolerance(const struct gpnn_grid_posterior *posterior);
 
 /* Solves A x = b by the engine, and adds to the report.  GPNN_ENUMERIC: without success, unless
  * that is accepted. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_posterior_solve(struct gpnn_grid_posterior *posterior,
-                                                           size_t columns, const double *b,
-                                                           double *x, struct gpnn_error *err);
+                                                           double tolerance, size_t columns,
+                                                           const double *b, double *x,
+                                                           struct gpnn_error *err);
 
 /* ---- posterior_draws.c -------------------------------------------------------------------- */
 
