@@ -29,6 +29,14 @@ static void find_distances(const struct gpnn_factor_term *term, size_t d, const 
   }
 }
 
+/* How many periods a distance has, finite even where it overflows. */
+static inline double count_turns(double distance, double period)
+{
+  const double most = 1e300;
+  double turns = fabs(distance) / period;
+  return turns > most ? most : turns;
+}
+
 /* A periodic correlation, c, at 'n' <= TILE levels from 'a'.  Sines are cosines, for which there is
  * a vector form, of less than half a turn. */
 GPNN_SIMD static void correlate_periodic(double period, double lengthscale, double a, size_t n,
@@ -37,7 +45,7 @@ GPNN_SIMD static void correlate_periodic(double period, double lengthscale, doub
   const double pi = 3.141592653589793;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) {
-    double turns = fabs(a - b[i]) / period;
+    double turns = count_turns(a - b[i], period);
     double s = cos(pi * (turns - floor(turns) - 0.5)) / lengthscale;
     c[i] = exp(-2 * s * s);
   }
@@ -52,7 +60,7 @@ GPNN_SIMD static void differentiate_periodic(double period, double lengthscale, 
   const double pi = 3.141592653589793;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) {
-    double turns = fabs(a - b[i]) / period, part = pi * (turns - floor(turns));
+    double turns = count_turns(a - b[i], period), part = pi * (turns - floor(turns));
     double s = cos(part - 0.5 * pi) / lengthscale, e = exp(-2 * s * s);
     c[i] = e;
     by_lengthscale[i] = 4 * e * s * s;

@@ -57,6 +57,19 @@ static void matrices_are_products_of_correlations(void **state)
   gpnn_factor_release(&factor);
 }
 
+static void periods_beyond_all_numbers_are_finite(void **state)
+{
+  (void)state;
+  struct gpnn_factor factor = {0};
+  const double near[] = {0}, far[] = {1e300};
+  double k;
+  assert_ok(gpnn_factor_parse(&factor, "rbf*periodic", 1, 0, true, &err));
+  factor.term[1].period = 1e-100;
+  gpnn_factor_matrix(&factor, 1, 1, near, 1, far, false, 1, &k);
+  assert_true(k == 0);
+  gpnn_factor_release(&factor);
+}
+
 static void tasks_covary_by_loadings(void **state)
 {
   (void)state;
@@ -241,6 +254,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(matrices_are_products_of_correlations),
+      cmocka_unit_test(periods_beyond_all_numbers_are_finite),
       cmocka_unit_test(tasks_covary_by_loadings),
       cmocka_unit_test(gradients_match_finite_differences),
       cmocka_unit_test(ranks_share_ties_and_are_interpolated),

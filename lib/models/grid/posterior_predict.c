@@ -88,7 +88,7 @@ static double innovation(const struct gpnn_grid_posterior *p, const struct gpnn_
     own *= rows->own[a][number];
     explained *= rows->level[a][number] < n ? rows->own[a][number] : square;
   }
-  return fmax(own - explained, 0);
+  return own - explained < 0 ? 0 : own - explained; /* a NaN stays one */
 }
 
 /* Means (of the draws, if wanted so) and variances of places at new levels. */
