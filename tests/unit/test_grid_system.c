@@ -309,6 +309,21 @@ static void check_threads(const struct lattice *l, struct gpnn_grid_system_optio
   free(first[1]);
 }
 
+/* Refused before levels are looked at: there are none here. */
+static void sizes_beyond_memory_are_named(void **state)
+{
+  (void)state;
+  struct gpnn_grid_factor factor[] = {{.name = "site", .n = 400000000, .d = 1},
+                                      {.name = "time", .n = 3, .d = 1}};
+  struct gpnn_grid grid = {.n_factors = 2, .factor = factor, .n_cells = 2};
+  struct gpnn_parameters parameters = {0};
+  struct gpnn_grid_system *system = NULL;
+  assert_fails(gpnn_grid_system_new(&system, &grid, &parameters, &plain, &err), GPNN_ENOMEM,
+               "400000000 levels of site x 3 of time: their covariances and 1.2e+09 cells need "
+               "3.84e+09 GB of memory at least");
+  assert_null(system);
+}
+
 static void threads_do_not_change_results(void **state)
 {
   (void)state;
@@ -332,6 +347,7 @@ int main(void)
       cmocka_unit_test(batches_change_nothing_but_rounding),
       cmocka_unit_test(nothing_is_solved_for_no_columns),
       cmocka_unit_test(matrices_must_be_finite),
+      cmocka_unit_test(sizes_beyond_memory_are_named),
       cmocka_unit_test(threads_do_not_change_results),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

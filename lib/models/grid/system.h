@@ -47,7 +47,8 @@ struct gpnn_grid_system_options {
 /*
  * Makes the system of 'grid' with the factors, kernel scale and noise of 'parameters'
  * (parameters->grid).  Both are borrowed.  A cell observed c times has 1/c of the noise variance.
- * GPNN_ENUMERIC: a factor's matrix is not finite.  GPNN_ENOMEM.
+ * GPNN_ENUMERIC: a factor's matrix is not finite.  GPNN_ENOMEM, with the sizes
+ * and before anything is computed where the machine's memory is too small.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_grid_system_new(struct gpnn_grid_system **system, const struct gpnn_grid *grid,

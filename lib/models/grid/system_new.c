@@ -1,9 +1,57 @@
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "models/grid/system_private.h"
 
 #define MEMORY_FOR "for the covariance of a grid"
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+/* Matrices of each factor at a time: as computed, of all levels, and of those observed.  For each
+ * cell: noise and whether it was observed, of both, and the vectors of conjugate gradients. */
+enum { MATRICES = 3, CELL_BYTES = 2 * (sizeof(double) + sizeof(bool)), VECTORS = 6 };
+
+static double needed_bytes(const struct gpnn_grid *grid)
+{
+  double cells = 1, squares = 0;
+  for (size_t a = 0; a < grid->n_factors; a++) {
+    double n = (double)grid->factor[a].n;
+    cells *= n;
+    squares += n * n;
+  }
+  return MATRICES * sizeof(double) * squares + (CELL_BYTES + VECTORS * sizeof(double)) * cells;
+}
+
+/* Writes "30 levels of site x 4 of time". */
+static void write_sizes(const struct gpnn_grid *grid, char *text, size_t size)
+{
+  size_t length = 0;
+  text[0] = '\0';
+  for (size_t a = 0; a < grid->n_factors && length < size; a++)
+    length += (size_t)snprintf(text + length, size - length, "%s%zu%s of %s", a > 0 ? " x " : "",
+                               grid->factor[a].n, a > 0 ? "" : " levels", grid->factor[a].name);
+}
+
+/* Refuses before anything is allocated what no machine of this size can do: memory that is promised
+ * but not there ends the process without a word. */
+static enum gpnn_status check_memory(const struct gpnn_grid *grid, struct gpnn_error *err)
+{
+  enum { SIZES = 300 };
+  long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGE_SIZE);
+  double there = (double)pages * (double)bytes, needed = needed_bytes(grid);
+  size_t cells = gpnn_grid_size(grid);
+  char sizes[SIZES];
+  if (pages <= 0 || bytes <= 0 || needed <= there) return GPNN_OK;
+  write_sizes(grid, sizes, sizeof sizes);
+  return gpnn_fail(err, GPNN_ENOMEM,
+                   "%s: their covariances and %.3g cells need %.3g GB of memory at least, and this "
+                   "machine has %.3g GB: leave levels out, or use nearest neighbours (gpnn-index)",
+                   sizes, (double)cells, needed / 1e9, there / 1e9);
+}
+
+/* ---- parts -------------------------------------------------------------------------------- */
 
 /* The matrices of the factors and the noise of the observed cells. */
 struct parts {
@@ -66,7 +114,8 @@ enum gpnn_status gpnn_grid_system_new(struct gpnn_grid_system **system,
 {
   struct parts parts = {0};
   int threads = options->threads > 1 ? options->threads : 1;
-  enum gpnn_status status = GPNN_OK;
+  enum gpnn_status status = check_memory(grid, err);
+  if (status != GPNN_OK) return status;
   parts.noise = gpnn_alloc(grid->n_cells, 1, sizeof *parts.noise);
   if (parts.noise == NULL) status = gpnn_fail_memory(err, MEMORY_FOR);
   for (size_t a = 0; a < grid->n_factors && status == GPNN_OK; a++)
