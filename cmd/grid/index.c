@@ -1,4 +1,5 @@
 /* gpnn-grid index: a long or wide table in, an index of kind grid out. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "cmd/grid/grid.h"
 #include "dataset/grid_reading.h"
 #include "dataset/index.h"
+#include "kernel/parameters.h"
 
 struct index_arguments {
   const char *output, *target, *site, *time, *times, *drop, *names;
@@ -54,14 +56,10 @@ static bool add_factor(const struct cli *cli, struct index_arguments *a, const c
 }
 
 /* Names of factors begin lines of parameters, as in site.kernel. */
-static bool is_name(const char *name, size_t length)
+static bool is_name(const char *name)
 {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-  static const char digits[] = "0123456789-";
-  if (length == 0 || length >= GPNN_MASK_BYTES || strchr(letters, name[0]) == NULL) return false;
-  for (size_t i = 0; i < length; i++)
-    if (strchr(letters, name[i]) == NULL && strchr(digits, name[i]) == NULL) return false;
-  return true;
+  return (isalpha((unsigned char)name[0]) || name[0] == '_') &&
+         gpnn_parameters_can_name_factor(name);
 }
 
 /* Takes an item NAME=LIST of --factor. */
@@ -72,16 +70,17 @@ static bool split_factor(const struct cli *cli, struct index_arguments *a, const
   gpnn_mask(shown, item, strlen(item));
   if (sign == NULL || sign[1] == '\0')
     return cli_refuse(cli, "--factor '%s': not of the form NAME=LIST, as in depth=level", shown);
-  if (!is_name(item, (size_t)(sign - item)))
-    return cli_refuse(cli,
-                      "--factor '%s': the name of a factor is a letter, followed by letters, "
-                      "digits, '-' and '_'",
-                      shown);
   if (a->roles.n_factors == GPNN_GRID_MOST_FACTORS)
     return cli_refuse(cli, "a grid has at most %d factors", GPNN_GRID_MOST_FACTORS);
   char *name = a->factor_name[a->roles.n_factors];
-  memcpy(name, item, (size_t)(sign - item));
-  name[sign - item] = '\0';
+  size_t length = (size_t)(sign - item) < GPNN_MASK_BYTES ? (size_t)(sign - item) : 0;
+  memcpy(name, item, length);
+  name[length] = '\0';
+  if (!is_name(name))
+    return cli_refuse(cli,
+                      "--factor '%s': the name of a factor is a letter, followed by at most %d "
+                      "letters, digits, '-' and '_', and not that of another parameter",
+                      shown, GPNN_FACTOR_NAME_BYTES - 1);
   return add_factor(cli, a, name, sign + 1);
 }
 

@@ -190,14 +190,15 @@ static enum gpnn_status find_cells(const struct gpnn_index *index, const char *t
   return GPNN_OK;
 }
 
-/* Checks that cells are among those there are and ascend, and that there are as many observations
- * as the file says, so that cells can be used as numbers of elements whatever it holds. */
+/* Checks that cells are among those there are and ascend, that there are as many observations as
+ * the file says, and that they are numbers, so that cells can be used as numbers of elements and
+ * predictions are numbers whatever it holds. */
 static bool are_cells_good(const struct gpnn_grid *grid)
 {
   uint64_t total = 0;
   int64_t before = -1;
   for (size_t c = 0; c < grid->n_cells; c++) {
-    if (grid->cell[c] <= before) return false;
+    if (grid->cell[c] <= before || !isfinite(grid->y[c])) return false;
     before = grid->cell[c];
     uint32_t count = grid->counts == NULL ? 1 : grid->counts[c];
     if (count == 0) return false;

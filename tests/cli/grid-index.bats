@@ -139,6 +139,10 @@ gpnn-grid: t.csv: 1 of 3 levels of time have no observation at all"
   assert_fails 2 "two factors are called 'site'" gpnn-grid index -q -o g.gpi --site s --factor site=t t.csv
   assert_fails 2 'not of the form NAME=LIST' gpnn-grid index -q -o g.gpi --site s --factor t t.csv
   assert_fails 2 'the name of a factor is a letter' gpnn-grid index -q -o g.gpi --site s --factor 1a=t t.csv
+  # Lines of parameters begin with the names, which must not be mistaken for other lines.
+  for name in noise target kernelscale abcdefghijklmnopqrstuvwxyzabcdefg; do
+    assert_fails 2 'not that of another parameter' gpnn-grid index -q -o g.gpi --site s --factor $name=t t.csv
+  done
   assert_fails 2 'a grid has at most 6 factors' gpnn-grid index -q -o g.gpi --site 1 --time 2 --factor a=3 --factor b=4 \
     --factor c=5 --factor d=6 --factor e=7 t.csv
   assert_fails 2 '--wide needs --site' gpnn-grid index -q -o g.gpi --wide t.csv
@@ -190,4 +194,12 @@ gpnn-grid: t.csv: 1 of 3 levels of time have no observation at all"
     # Padding is checked too, so that every byte counts.
     [[ $status -eq 1 ]] || complain "byte $at: not noticed"
   done
+}
+
+@test "an observation that is no number is noticed before anything is predicted" {
+  printf '%s\n' s,t,y 1,1,1 1,2,2 2,1,4 2,2,3 >t.csv
+  index --site s --time t t.csv
+  at=$(gpnn-info g.gpi | awk '$1 == "section" && $2 == "YVAL" {print $3}')
+  printf '\0\0\0\0\0\0\370\177' | dd of=g.gpi bs=1 seek="$at" conv=notrunc status=none
+  assert_fails 1 'damaged: its cells are not those of a grid' gpnn-info g.gpi
 }
