@@ -318,10 +318,15 @@ static void sizes_beyond_memory_are_named(void **state)
   struct gpnn_grid grid = {.n_factors = 2, .factor = factor, .n_cells = 2};
   struct gpnn_parameters parameters = {0};
   struct gpnn_grid_system *system = NULL;
-  assert_fails(gpnn_grid_system_new(&system, &grid, &parameters, &plain, &err), GPNN_ENOMEM,
-               "400000000 levels of site x 3 of time: their covariances and 1.2e+09 cells need "
-               "3.84e+09 GB of memory at least");
+  assert_fails(
+      gpnn_grid_system_new(&system, &grid, &parameters, &plain, &err), GPNN_ENOMEM,
+      "400000000 levels of site x 3 of time: their covariances and 6 vectors with a number "
+      "for each cell need 3.84e+09 GB of memory at least");
   assert_null(system);
+  factor[0].n = 3;
+  assert_fails(gpnn_grid_check_memory(&grid, (size_t)1 << 40, &err), GPNN_ENOMEM,
+               "3 levels of site x 3 of time");
+  assert_ok(gpnn_grid_check_memory(&grid, 64, &err));
 }
 
 static void threads_do_not_change_results(void **state)

@@ -162,6 +162,14 @@ static enum gpnn_status solve_mean(struct gpnn_grid_posterior *p, struct gpnn_er
   return gpnn_grid_system_spread(p->system, 1, p->weights, p->mean, err);
 }
 
+/* Vectors of all cells: values, weights and mean; and of draws, which are kept, what is solved. */
+static enum gpnn_status check_memory(const struct gpnn_grid_posterior *p, struct gpnn_error *err)
+{
+  enum { VALUES = 3 };
+  size_t kept = p->has_draws && p->options.keep_draws ? p->options.draws : 0;
+  return gpnn_grid_check_memory(p->grid, VALUES + kept, err);
+}
+
 enum gpnn_status gpnn_grid_posterior_new(struct gpnn_grid_posterior **made,
                                          const struct gpnn_grid *grid, const double *y,
                                          const struct gpnn_parameters *parameters,
@@ -178,6 +186,7 @@ enum gpnn_status gpnn_grid_posterior_new(struct gpnn_grid_posterior **made,
   p->report.converged = true;
   if (p->options.system.threads < 1) p->options.system.threads = 1;
   status = choose_engine(p, err);
+  if (status == GPNN_OK) status = check_memory(p, err);
   if (status == GPNN_OK) status = prepare_levels(p, err);
   if (status == GPNN_OK) status = take_values(p, y, err);
   if (status == GPNN_OK) status = make_engine(p, err);

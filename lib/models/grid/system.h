@@ -45,10 +45,19 @@ struct gpnn_grid_system_options {
 };
 
 /*
+ * Fails with GPNN_ENOMEM, and a message with the sizes, if the machine's memory is too small for
+ * the system of 'grid' and 'vectors' more vectors of all cells.  What is asked for before anything
+ * is computed can be refused; memory that was promised but is not there ends the process without a
+ * word.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_check_memory(const struct gpnn_grid *grid,
+                                                        size_t vectors, struct gpnn_error *err);
+
+/*
  * Makes the system of 'grid' with the factors, kernel scale and noise of 'parameters'
  * (parameters->grid).  Both are borrowed.  A cell observed c times has 1/c of the noise variance.
- * GPNN_ENUMERIC: a factor's matrix is not finite.  GPNN_ENOMEM, with the sizes
- * and before anything is computed where the machine's memory is too small.
+ * GPNN_ENUMERIC: a factor's matrix is not finite.  GPNN_ENOMEM, also
+ * as gpnn_grid_check_memory() without vectors.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_grid_system_new(struct gpnn_grid_system **system, const struct gpnn_grid *grid,

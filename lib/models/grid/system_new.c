@@ -13,7 +13,7 @@
  * cell: noise and whether it was observed, of both, and the vectors of conjugate gradients. */
 enum { MATRICES = 3, CELL_BYTES = 2 * (sizeof(double) + sizeof(bool)), VECTORS = 6 };
 
-static double needed_bytes(const struct gpnn_grid *grid)
+static double needed_bytes(const struct gpnn_grid *grid, size_t vectors)
 {
   double cells = 1, squares = 0;
   for (size_t a = 0; a < grid->n_factors; a++) {
@@ -21,7 +21,8 @@ static double needed_bytes(const struct gpnn_grid *grid)
     cells *= n;
     squares += n * n;
   }
-  return MATRICES * sizeof(double) * squares + (CELL_BYTES + VECTORS * sizeof(double)) * cells;
+  return MATRICES * sizeof(double) * squares +
+         (CELL_BYTES + sizeof(double) * (VECTORS + (double)vectors)) * cells;
 }
 
 /* Writes "30 levels of site x 4 of time". */
@@ -34,21 +35,20 @@ static void write_sizes(const struct gpnn_grid *grid, char *text, size_t size)
                                grid->factor[a].n, a > 0 ? "" : " levels", grid->factor[a].name);
 }
 
-/* Refuses before anything is allocated what no machine of this size can do: memory that is promised
- * but not there ends the process without a word. */
-static enum gpnn_status check_memory(const struct gpnn_grid *grid, struct gpnn_error *err)
+enum gpnn_status gpnn_grid_check_memory(const struct gpnn_grid *grid, size_t vectors,
+                                        struct gpnn_error *err)
 {
   enum { SIZES = 300 };
   long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGE_SIZE);
-  double there = (double)pages * (double)bytes, needed = needed_bytes(grid);
-  size_t cells = gpnn_grid_size(grid);
+  double there = (double)pages * (double)bytes, needed = needed_bytes(grid, vectors);
   char sizes[SIZES];
   if (pages <= 0 || bytes <= 0 || needed <= there) return GPNN_OK;
   write_sizes(grid, sizes, sizeof sizes);
   return gpnn_fail(err, GPNN_ENOMEM,
-                   "%s: their covariances and %.3g cells need %.3g GB of memory at least, and this "
-                   "machine has %.3g GB: leave levels out, or use nearest neighbours (gpnn-index)",
-                   sizes, (double)cells, needed / 1e9, there / 1e9);
+                   "%s: their covariances and %zu vectors with a number for each cell need %.3g GB "
+                   "of memory at least, and this machine has %.3g GB: take fewer levels or draws, "
+                   "or nearest neighbours (gpnn-index)",
+                   sizes, VECTORS + vectors, needed / 1e9, there / 1e9);
 }
 
 /* ---- parts -------------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ enum gpnn_status gpnn_grid_system_new(struct gpnn_grid_system **system,
 {
   struct parts parts = {0};
   int threads = options->threads > 1 ? options->threads : 1;
-  enum gpnn_status status = check_memory(grid, err);
+  enum gpnn_status status = gpnn_grid_check_memory(grid, 0, err);
   if (status != GPNN_OK) return status;
   parts.noise = gpnn_alloc(grid->n_cells, 1, sizeof *parts.noise);
   if (parts.noise == NULL) status = gpnn_fail_memory(err, MEMORY_FOR);
