@@ -219,18 +219,43 @@ divide() {
 
 @test "grids are scored in units of the observed cells, and stand beside the published figures" {
   mkdir tables
-  gpnn-simulate grid --sites 30 --times 20 --wide | gzip >tables/g.tsv.gz
+  gpnn-simulate grid --sites 30 --times 20 --wide |
+    awk -v OFS='\t' 'NR == 1 { for (j = 3; j <= NF; j++) $j = "t" j - 2 } 1' | gzip >tables/g.tsv.gz
   {
     head -n 1 "$experiments/grids.tsv"
     printf 'g\tall\tg\t2\tcut\t0.9\t0.5\t0.6\t0.7\t0.8\t1\t2\t3\t4\t1\n'
     printf 'g\tclimate\tg\t2\trandom\t0.2%s\n' "$(printf '\t-%.0s' {1..9})"
   } >grids.tsv
-  "$experiments/grid" --data tables --sets grids.tsv --methods neighbours g -- --effort fast >scores.tsv
+  "$experiments/grid" --data tables --sets grids.tsv --methods neighbours,grid g -- --effort fast >scores.tsv
   sed -i 1d scores.tsv
-  assert_equal "$(column pattern scores.tsv | paste -sd ' ')" 'cut random'
+  assert_equal "$(column pattern scores.tsv | paste -sd ' ')" 'cut cut random random'
   column rmse scores.tsv | awk '$1 < 0.2 || $1 > 3 { exit 1 }'
   "$experiments/grid" --summary --sets grids.tsv scores.tsv >table.md
-  grep -q '^| g | 0.500 / 1.00 | 0.600 / 2.00 | 0.700 / 3.00 | 0.800 / 4.00 | [0-9.]* / [-0-9.]* | [0-9]* |$' table.md
-  grep -q '^| g | random | [0-9.]* / [-0-9.]* / [0-9.]* / [0-9.]* | [0-9]* |$' table.md
-  grep -q '^| lowest NLL | | | | | [01] of 1 | |$' table.md
+  pair='[0-9.]* / [-0-9.]*' seconds='[0-9]*'
+  grep -q "^| g | 0.500 / 1.00 | 0.600 / 2.00 | 0.700 / 3.00 | 0.800 / 4.00 | $pair | $seconds | $pair | $seconds |\$" table.md
+  grep -q "^| g | random | $pair / $pair | $seconds | $pair / $pair | $seconds |\$" table.md
+  grep -q '^| lowest NLL | | | | | [01] of 1 | | [01] of 1 | |$' table.md
+}
+
+@test "a large grid is filled within its intervals, by parameters found or given" {
+  for options in '' --given; do
+    # shellcheck disable=SC2086 # none or one
+    "$experiments/grid-large" --sites 60 --times 20 --missing 0.3 $options >costs.tsv 2>err.txt
+    assert_equal "$(wc -l <costs.tsv)" 2
+    column rmse costs.tsv | awk '!($1 > 0.05 && $1 < 0.8) { exit 1 }'
+    column coverage95 costs.tsv | awk '!($1 > 0.8) { exit 1 }'
+  done
+}
+
+@test "tasks are predicted by structure as they are in full" {
+  mkdir tables
+  awk 'BEGIN { srand(3); OFS = "\t"
+    for (j = 1; j <= 28; j++) printf "%s%s", (j > 21 ? "torque" j - 21 : "x" j), (j < 28 ? OFS : "\n")
+    for (i = 0; i < 60; i++) {
+      for (j = 1; j <= 21; j++) { x[j] = sin(7 * i * j); printf "%s\t", x[j] }
+      for (j = 1; j <= 7; j++) printf "%s%s", sin(x[1] + x[2] + j / 4), (j < 7 ? OFS : "\n")
+    } }' | gzip >tables/sarcos-test.tsv.gz
+  "$experiments/grid-tasks" --data tables --rows 40 --missing 0.3,0.6 >tasks.tsv
+  column difference_tight tasks.tsv | awk '!($1 < 1e-6) { exit 1 } END { exit NR != 2 }'
+  column difference_default tasks.tsv | awk '!($1 < 0.2) { exit 1 }'
 }
