@@ -129,12 +129,27 @@ static enum gpnn_status fit(const struct cli *cli, struct grid_fit_arguments *a,
   return status;
 }
 
+/* Writes the parameters, with a state if the name of the file asks for one. */
+static enum gpnn_status write_parameters(const struct cli *cli, const struct gpnn_dataset *dataset,
+                                         const struct gpnn_parameters *params,
+                                         struct gpnn_error *err)
+{
+  struct gpnn_output *output = NULL;
+  struct gpnn_state *state = NULL;
+  enum gpnn_status status = GPNN_OK;
+  if (grid_fit_keeps_state(cli->output)) status = grid_fit_solve(cli, dataset, params, &state, err);
+  if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
+  if (status == GPNN_OK) status = gpnn_parameters_write_with_state(params, 1, state, output, err);
+  status = cli_close_output(output, status, err);
+  gpnn_state_free(state);
+  return status;
+}
+
 static enum gpnn_status fit_index(const struct cli *cli, struct grid_fit_arguments *a,
                                   const struct gpnn_index *index, struct gpnn_error *err)
 {
   const struct gpnn_dataset *view = gpnn_dataset_target(gpnn_index_dataset(index), 0);
   struct gpnn_parameters params = {.target = NULL}, start = {.target = NULL};
-  struct gpnn_output *output = NULL;
   enum gpnn_status status = GPNN_OK;
   if (view->grid == NULL)
     return gpnn_fail(err, GPNN_EMISMATCH,
@@ -144,9 +159,7 @@ static enum gpnn_status fit_index(const struct cli *cli, struct grid_fit_argumen
   if (status == GPNN_OK) status = read_start(a, &start, err);
   if (a->start != NULL) a->choose.start = &start;
   if (status == GPNN_OK) status = fit(cli, a, view, &params, err);
-  if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
-  if (status == GPNN_OK) status = gpnn_parameters_write(&params, 1, output, err);
-  status = cli_close_output(output, status, err);
+  if (status == GPNN_OK) status = write_parameters(cli, gpnn_index_dataset(index), &params, err);
   gpnn_parameters_release(&start);
   gpnn_parameters_release(&params);
   return status;

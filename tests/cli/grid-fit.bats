@@ -113,3 +113,20 @@ value() {
   gpnn-grid fit g.gpi >g.par
   [ "$(value noise)" != '' ]
 }
+
+@test "a state keeps solutions, which predictions begin with" {
+  awk -v OFS='\t' 'BEGIN {
+    srand(4); print "x", "t", "y"
+    for (i = 0; i < 70; i++) for (j = 0; j < 90; j++)
+      if (rand() < 0.85) print i / 10, j, sin(i / 10 + j / 20) + 0.3 * rand()
+  }' >obs.tsv
+  gpnn-grid index -q --site x --time t -o g.gpi obs.tsv
+  gpnn-grid fit --effort fast --transform asinh -o g.gps g.gpi
+  gpnn-grid fit --effort fast --transform asinh g.gpi >g.par
+  gpnn-grid predict -v --complete -p g.par g.gpi 2>without.txt >without.tsv
+  gpnn-grid predict -v --complete -p g.gps g.gpi 2>with.txt >with.tsv
+  cmp without.tsv with.tsv
+  grep -q ' iterations, worst residual' without.txt
+  run grep ' iterations, worst residual' with.txt
+  assert_equal "$status" 1
+}
