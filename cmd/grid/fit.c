@@ -28,6 +28,10 @@ static const struct cli_word holdouts[] = {{"auto", GPNN_GRID_HOLDOUT_AUTO},
                                            {"trailing", GPNN_GRID_HOLDOUT_TRAILING},
                                            {"levels", GPNN_GRID_HOLDOUT_LEVELS},
                                            CLI_END_OF_WORDS};
+static const struct cli_word likelihoods[] = {{"auto", GPNN_GRID_LIKELIHOOD_AUTO},
+                                              {"gaussian", GPNN_GRID_LIKELIHOOD_GAUSSIAN},
+                                              {"student", GPNN_GRID_LIKELIHOOD_STUDENT},
+                                              CLI_END_OF_WORDS};
 static const struct cli_word nuggets[] = {{"auto", GRID_FIT_NUGGET_AUTO},
                                           {"yes", GRID_FIT_NUGGET_YES},
                                           {"no", GRID_FIT_NUGGET_NO},
@@ -56,6 +60,7 @@ static const struct cli_option options[] = {
     CLI_TEXT_OF(0, "mean", mean, "NAME", "a mean for each level of a factor, none, auto (auto)",
                 means),
     CLI_TEXT(0, "noise-per", noise_per, "NAME", "a noise variance for each level of a factor"),
+    CLI_CHOICE(0, "likelihood", likelihood, "L", "of errors", likelihoods),
     CLI_CHOICE(0, "holdout", holdout, "H", "cells that candidates are judged by", holdouts),
     CLI_LIST(0, "guess", guesses, "NAME=VALUE", "begin there, as with time.period=365"),
     CLI_LIST(0, "fix", fixed, "NAME=VALUE", "keep a parameter at a value"),

@@ -22,6 +22,7 @@ struct grid_fit_arguments {
   enum gpnn_grid_effort effort;
   enum gpnn_grid_holdout holdout;
   enum grid_fit_nugget nugget;
+  enum gpnn_grid_likelihood likelihood;
   enum grid_fit_time time_scale;
   enum gpnn_grid_estimator estimator;
   enum gpnn_grid_preconditioner precond;

@@ -55,6 +55,7 @@ bool grid_fit_resolve(const struct cli *cli, void *arguments)
   apply_preset(cli, a);
   a->choose.effort = a->effort;
   a->choose.holdout = a->holdout;
+  a->choose.likelihood = a->likelihood;
   a->choose.chooses_nugget = a->nugget == GRID_FIT_NUGGET_AUTO;
   a->choose.nugget = a->nugget == GRID_FIT_NUGGET_YES;
   return take_transform(cli, a) && take_settings(cli, a, &a->guesses, false) &&

@@ -24,7 +24,9 @@ static const char *describe(const struct gpnn_grid *grid,
     used += (size_t)snprintf(text + used, NAME_BYTES - used, ", mean per %.32s",
                              grid->factor[candidate->mean_factor - 1].name);
   if (candidate->transform != GPNN_TRANSFORM_NONE)
-    snprintf(text + used, NAME_BYTES - used, ", %s", gpnn_transform_name(candidate->transform));
+    used += (size_t)snprintf(text + used, NAME_BYTES - used, ", %s",
+                             gpnn_transform_name(candidate->transform));
+  if (candidate->degrees > 0) snprintf(text + used, NAME_BYTES - used, ", errors of Student's t");
   return text;
 }
 
@@ -85,4 +87,5 @@ void grid_fit_report(const struct cli *cli, const struct gpnn_parameters *params
   json_number(json, "log-likelihood", report->fit.log_likelihood);
   json_number(json, "kernelscale", params->covariance.kernelscale);
   json_number(json, "noise", params->covariance.noise);
+  json_number(json, "degrees", params->degrees);
 }

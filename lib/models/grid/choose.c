@@ -299,18 +299,6 @@ static enum gpnn_status choose_all(struct gpnn_grid_choice *choice, struct gpnn_
   return status;
 }
 
-/* Multiplies the variances by the factor that suits the cells held out, or rather by one that is
- * larger by its standard error: a mean of squares is more often too small than too large, and
- * variances that are too small cost more. */
-static void calibrate(struct gpnn_parameters *params, double factor)
-{
-  params->covariance.kernelscale *= factor;
-  params->covariance.noise *= factor;
-  for (size_t i = 0; i < params->grid.n_noise; i++) params->grid.noise[i] *= factor;
-  params->calibration.has_factor = true;
-  params->calibration.factor = factor;
-}
-
 /* Adds the coordinates of the process to 'sum'. */
 static void add_coordinates(const struct gpnn_parameters *parameters, double *scratch, double *sum)
 {
@@ -432,6 +420,24 @@ static enum gpnn_status choose(struct gpnn_grid_choice *choice,
   return status;
 }
 
+/* Chooses how errors are distributed, and reports. */
+static enum gpnn_status conclude(struct gpnn_grid_choice *choice,
+                                 struct gpnn_grid_choose_report *report, struct gpnn_error *err)
+{
+  struct gpnn_grid_law law;
+  describe(&choice->best, &report->chosen);
+  report->n_candidates = choice->n_candidates;
+  report->n_held_out = choice->best.score.n_cells;
+  report->fit = choice->best.fit;
+  if (report->n_held_out == 0) return GPNN_OK;
+  enum gpnn_status status = gpnn_grid_choice_law(choice, &law, err);
+  if (status != GPNN_OK) return status;
+  report->chosen.degrees = law.degrees;
+  report->chosen.nll -= law.gain;
+  report->chosen.factor = law.factor + law.factor_error;
+  return gpnn_grid_choice_calibrate(choice, &law, err);
+}
+
 enum gpnn_status gpnn_grid_choose(const struct gpnn_dataset *dataset,
                                   const struct gpnn_grid_choose_options *options,
                                   gpnn_grid_choose_listener *listener, void *context,
@@ -445,13 +451,8 @@ enum gpnn_status gpnn_grid_choose(const struct gpnn_dataset *dataset,
   if (status == GPNN_OK)
     status = options->published ? follow_paper(&choice, &report->adam, err)
                                 : choose(&choice, &report->adam, err);
+  if (status == GPNN_OK) status = conclude(&choice, report, err);
   if (status == GPNN_OK) {
-    describe(&choice.best, &report->chosen);
-    report->n_candidates = choice.n_candidates;
-    report->n_held_out = choice.best.score.n_cells;
-    report->fit = choice.best.fit;
-    if (choice.best.score.n_cells > 0)
-      calibrate(&choice.best.parameters, choice.best.score.factor + choice.best.score.factor_error);
     *params = choice.best.parameters;
     choice.best.parameters = (struct gpnn_parameters){0};
   }

@@ -42,6 +42,14 @@ enum gpnn_grid_effort {
   GPNN_GRID_EFFORT_THOROUGH = 2,
 };
 
+/* How observations are distributed around their predictions. */
+enum gpnn_grid_likelihood {
+  GPNN_GRID_LIKELIHOOD_AUTO = 0, /* Student's t if that predicts the errors of cells held out better
+                                    by more than a standard error, and there are at least 100 */
+  GPNN_GRID_LIKELIHOOD_GAUSSIAN,
+  GPNN_GRID_LIKELIHOOD_STUDENT,
+};
+
 /* A number to begin with, or to keep (gpnn_parameters_grid_set()). */
 struct gpnn_grid_setting {
   const char *name, *value;
@@ -59,6 +67,7 @@ struct gpnn_grid_choose_options {
   size_t mean_factor;  /* unless it is chosen: 1 + a factor, or 0 */
   size_t noise_factor; /* 1 + the factor whose levels have their own noise, or 0 */
   enum gpnn_grid_holdout holdout;
+  enum gpnn_grid_likelihood likelihood;
   size_t n_settings;
   const struct gpnn_grid_setting *settings; /* of the first candidate */
   const struct gpnn_parameters
@@ -78,6 +87,7 @@ struct gpnn_grid_candidate {
   bool has_nugget;
   size_t mean_factor;
   enum gpnn_transform_kind transform;
+  double degrees;        /* of Student's t, once it is chosen; 0: Gaussian */
   double nll;            /* per cell held out, of the standardised target; NaN: failed */
   double rmse;           /* of medians */
   double factor;         /* of its variances */

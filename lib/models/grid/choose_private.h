@@ -42,6 +42,27 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_set(struct gpnn_grid_choice *c
                                                       struct gpnn_error *err);
 void gpnn_grid_choice_release(struct gpnn_grid_choice *choice);
 
+/* How errors are distributed: what variances are multiplied by, and its standard error. */
+struct gpnn_grid_law {
+  double factor, factor_error;
+  double degrees; /* of Student's t, whose squared scales these are; 0: Gaussian */
+  double gain;    /* its mean log density of a cell held out, above the Gaussian's */
+};
+
+/* Chooses the law that suits the errors of the best candidate's score, as the options want.
+ * GPNN_ENUMERIC: an error is not finite.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_law(struct gpnn_grid_choice *choice,
+                                                      struct gpnn_grid_law *law,
+                                                      struct gpnn_error *err);
+
+/* Gives the best candidate this law.  Its variances are multiplied by a factor that is larger by
+ * the standard error: a mean of squares is more often too small than too large, and variances that
+ * are too small cost more.  A kernel scale or noise that is held keeps its value: then the factor
+ * becomes the scale of Student's t, or none.  Failures are those of gpnn_parameters_grid_set(). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_calibrate(struct gpnn_grid_choice *choice,
+                                                            const struct gpnn_grid_law *law,
+                                                            struct gpnn_error *err);
+
 /* Copies the parameters of a candidate. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_trial_copy(struct gpnn_grid_trial *to,
                                                       const struct gpnn_grid_trial *from,

@@ -78,6 +78,22 @@ static double lose(const struct predicting *p, const struct gpnn_dataset *datase
   return loss;
 }
 
+/* Keeps what was predicted of each cell. */
+static enum gpnn_status keep_errors(struct gpnn_grid_score *score, const struct predicting *p,
+                                    struct gpnn_error *err)
+{
+  size_t k = 0;
+  score->error = gpnn_alloc(score->n_cells, 1, sizeof *score->error);
+  score->variance = gpnn_alloc(score->n_cells, 1, sizeof *score->variance);
+  if (score->error == NULL || score->variance == NULL) return gpnn_fail_memory(err, "for scores");
+  for (size_t i = 0; i < p->tasks->n; i++)
+    for (size_t t = 0; t < p->tasks->task[i].n; t++, k++) {
+      score->error[k] = p->prediction[i].y[t] - p->prediction[i].mean[t];
+      score->variance[k] = p->prediction[i].variance[t];
+    }
+  return GPNN_OK;
+}
+
 static enum gpnn_status sum_up(struct gpnn_grid_score *score, const struct predicting *p,
                                const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
@@ -91,7 +107,7 @@ static enum gpnn_status sum_up(struct gpnn_grid_score *score, const struct predi
   if (score->n_cells == 0) return GPNN_OK;
   score->nll = sum / (double)score->n_cells;
   score->rmse = sqrt(square / (double)score->n_cells);
-  if (isfinite(score->nll) && isfinite(score->rmse)) return GPNN_OK;
+  if (isfinite(score->nll) && isfinite(score->rmse)) return keep_errors(score, p, err);
   return gpnn_fail(err, GPNN_ENUMERIC, "the density of a cell held out is not finite");
 }
 
@@ -128,5 +144,7 @@ double gpnn_grid_score_gain(const struct gpnn_grid_score *a, const struct gpnn_g
 void gpnn_grid_score_release(struct gpnn_grid_score *score)
 {
   free(score->loss);
+  free(score->error);
+  free(score->variance);
   memset(score, 0, sizeof *score);
 }

@@ -24,6 +24,8 @@ struct gpnn_grid_score {
   double nll;  /* mean negative log density with that factor, of the target standardised without
                   a transform */
   double rmse; /* of medians, in the same units */
+  double *error, *variance; /* owned; n_cells: of the tasks' cells, in units of the view; variances
+                               without that factor */
   size_t n_tasks;
   double *loss; /* owned; n_tasks: the sum of the negative log densities of each */
 };
