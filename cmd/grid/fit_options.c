@@ -49,6 +49,19 @@ static void apply_preset(const struct cli *cli, struct grid_fit_arguments *a)
   if (!cli_given(cli, "rank")) a->rank = 100;
 }
 
+/* A nugget cannot be left out and have a value. */
+static bool check_nugget(const struct cli *cli, const struct grid_fit_arguments *a)
+{
+  static const char suffix[] = ".nugget";
+  for (size_t i = 0; i < a->choose.n_settings && a->nugget == GRID_FIT_NUGGET_NO; i++) {
+    const char *dot = strrchr(a->settings[i].name, '.');
+    if (dot != NULL && strcmp(dot, suffix) == 0)
+      return cli_refuse(cli, "--nugget no: --%s gives %s a value",
+                        a->settings[i].is_held ? "fix" : "guess", a->settings[i].name);
+  }
+  return true;
+}
+
 bool grid_fit_resolve(const struct cli *cli, void *arguments)
 {
   struct grid_fit_arguments *a = arguments;
@@ -59,7 +72,7 @@ bool grid_fit_resolve(const struct cli *cli, void *arguments)
   a->choose.chooses_nugget = a->nugget == GRID_FIT_NUGGET_AUTO;
   a->choose.nugget = a->nugget == GRID_FIT_NUGGET_YES;
   return take_transform(cli, a) && take_settings(cli, a, &a->guesses, false) &&
-         take_settings(cli, a, &a->fixed, true) &&
+         take_settings(cli, a, &a->fixed, true) && check_nugget(cli, a) &&
          cli_check_overwrite(cli, cli->output, cli_operand(cli, 0));
 }
 
@@ -86,8 +99,12 @@ static enum gpnn_status set_kernel(struct grid_fit_arguments *arguments,
   size_t a;
   if (kernel == NULL || strcmp(kernel, "auto") == 0) return GPNN_OK;
   enum gpnn_status status = find_factor(grid, option, name, length, &a, err);
-  if (status == GPNN_OK) arguments->choose.kernel[a] = kernel;
-  return status;
+  if (status != GPNN_OK) return status;
+  if (arguments->choose.kernel[a] != NULL)
+    return gpnn_fail(err, GPNN_EINVAL, "--%s: the kernel of factor '%s' is given twice", option,
+                     grid->factor[a].name);
+  arguments->choose.kernel[a] = kernel;
+  return GPNN_OK;
 }
 
 static enum gpnn_status match_kernels(struct grid_fit_arguments *a, const struct gpnn_grid *grid,
@@ -150,12 +167,29 @@ static enum gpnn_status match_inputs(struct grid_fit_arguments *arguments,
   return status;
 }
 
+/* Levels whose logarithms were asked for must have them. */
+static enum gpnn_status check_logarithms(const struct grid_fit_arguments *a,
+                                         const struct gpnn_grid *grid, struct gpnn_error *err)
+{
+  for (size_t f = 0; f < grid->n_factors; f++) {
+    const struct gpnn_grid_factor *factor = &grid->factor[f];
+    for (size_t i = 0; i < factor->n * factor->d; i++)
+      if (a->choose.inputs[f] == GPNN_GRID_INPUTS_LOG && !(factor->x[i] > 0))
+        return gpnn_fail(err, GPNN_EDATA,
+                         "factor '%s' has a level at %g, of which there is no logarithm: leave out "
+                         "--inputs %s=log or --time-scale log",
+                         factor->name, factor->x[i], factor->name);
+  }
+  return GPNN_OK;
+}
+
 enum gpnn_status grid_fit_match(struct grid_fit_arguments *a, const struct gpnn_grid *grid,
                                 struct gpnn_error *err)
 {
   size_t factor = 0;
   enum gpnn_status status = match_kernels(a, grid, err);
   if (status == GPNN_OK) status = match_inputs(a, grid, err);
+  if (status == GPNN_OK) status = check_logarithms(a, grid, err);
   a->choose.chooses_mean = a->mean == NULL || strcmp(a->mean, "auto") == 0;
   if (status == GPNN_OK && !a->choose.chooses_mean && strcmp(a->mean, "none") != 0) {
     status = find_factor(grid, "mean", a->mean, strlen(a->mean), &factor, err);

@@ -67,10 +67,10 @@ enum gpnn_status grid_fit_annotate(struct gpnn_parameters *params, const struct 
         report->fit.log_likelihood, report->fit.n_cells, view->grid->n_cells,
         report->fit.n_evaluations);
   if (status == GPNN_OK && report->n_held_out > 0)
-    status =
-        gpnn_parameters_comment(params, err, "chosen: %s, NLL %.4f, RMSE %.4f (%zu cells left out)",
-                                describe(view->grid, &report->chosen, text), report->chosen.nll,
-                                report->chosen.rmse, report->n_held_out);
+    status = gpnn_parameters_comment(
+        params, err, "chosen: %s, NLL %.4f, RMSE %.4f (%zu predictions of cells left out)",
+        describe(view->grid, &report->chosen, text), report->chosen.nll, report->chosen.rmse,
+        report->n_held_out);
   return status;
 }
 
@@ -78,7 +78,8 @@ void grid_fit_report(const struct cli *cli, const struct gpnn_parameters *params
                      const struct gpnn_grid_choose_report *report)
 {
   struct json *json = cli->report;
-  cli_note(cli, "%zu candidates; variances multiplied by %.4g, from %zu cells left out",
+  cli_note(cli,
+           "%zu candidates; variances multiplied by %.4g, from %zu predictions of cells left out",
            report->n_candidates, report->chosen.factor, report->n_held_out);
   if (json == NULL) return;
   json_number(json, "nll", report->chosen.nll);

@@ -75,6 +75,12 @@ value() {
   gpnn-grid fit g.gpi >first.par
   gpnn-grid fit --effort fast --start first.par g.gpi >second.par
   [ -s second.par ]
+  # Kernels are those of the start, unless an option says otherwise.
+  sed 's/^site.kernel.*/site.kernel\trbf/; s/^time.kernel.*/time.kernel\texp/' first.par >edited.par
+  gpnn-grid fit --effort fast --start edited.par g.gpi >third.par
+  assert_equal "$(value site.kernel third.par) $(value time.kernel third.par)" 'rbf exp'
+  gpnn-grid fit --effort fast --start edited.par --site-kernel matern52 g.gpi >third.par
+  assert_equal "$(value site.kernel third.par) $(value time.kernel third.par)" 'matern52 exp'
   sed -i 's/^factors.*//; /^site/d; /^time/d' first.par
   run -1 --separate-stderr gpnn-grid fit --start first.par g.gpi
 }
@@ -99,6 +105,11 @@ value() {
   run -2 --separate-stderr gpnn-grid fit --site-kernel periodic g.gpi
   run -2 --separate-stderr gpnn-grid fit --guess time.period=-3 --time-kernel periodic g.gpi
   run -2 --separate-stderr gpnn-grid fit --fix time.period=3 g.gpi
+  run -2 --separate-stderr gpnn-grid fit --kernel site=rbf --site-kernel exp g.gpi
+  [[ $stderr == *"the kernel of factor 'site' is given twice"* ]]
+  run -2 --separate-stderr gpnn-grid fit --nugget no --fix site.nugget=0.1 g.gpi
+  run -1 --separate-stderr gpnn-grid fit --inputs site=log g.gpi
+  [[ $stderr == *"factor 'site' has a level at "*", of which there is no logarithm"* ]]
   run -2 --separate-stderr gpnn-grid fit --guess period g.gpi
   [[ $stderr == *"not of the form NAME=VALUE"* ]]
   run -2 --separate-stderr gpnn-grid fit --transform square g.gpi
@@ -111,7 +122,11 @@ value() {
   printf 'x\tt\ty\n1\t1\t3\n1\t2\t4\n2\t1\t5\n' >obs.tsv
   gpnn-grid index -q --site x --time t -o g.gpi obs.tsv
   gpnn-grid fit g.gpi >g.par
-  [ "$(value noise)" != '' ]
+  # Three cells show neither a transform, nor which kernel it is, nor that there is no noise.
+  assert_equal "$(value transform)" ''
+  assert_equal "$(value site.kernel) $(value time.kernel)" 'matern32 matern32'
+  awk -v noise="$(value noise)" -v factor="$(value calibration)" \
+    'BEGIN { exit !(noise > 1e-3 && factor > 0.3) }'
 }
 
 @test "a state keeps solutions, which predictions begin with" {

@@ -180,15 +180,24 @@ static enum gpnn_status walk(struct gpnn_grid_choice *choice, size_t a, size_t a
   return status;
 }
 
+/* The place of a factor's kernel in that order; N_KERNELS: it has none. */
+static size_t place_of(const struct gpnn_factor *factor)
+{
+  size_t at = 0;
+  if (factor->n_terms != 1 || factor->term[0].kernel == NULL) return N_KERNELS;
+  while (at < N_KERNELS && factor->term[0].kernel != gpnn_kernel_by_name(by_smoothness[at])) at++;
+  return at;
+}
+
 static enum gpnn_status choose_kernels(struct gpnn_grid_choice *choice, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
   for (size_t a = choice->dataset->grid->n_factors; a-- > 0 && status == GPNN_OK;) {
     bool moved;
-    if (choice->options->kernel[a] != NULL || choice->best.parameters.grid.factor[a].n_terms == 0)
-      continue;
-    status = walk(choice, a, 1, false, &moved, err);
-    if (status == GPNN_OK && !moved) status = walk(choice, a, 1, true, &moved, err);
+    size_t at = place_of(&choice->best.parameters.grid.factor[a]);
+    if (choice->options->kernel[a] != NULL || at == N_KERNELS) continue;
+    status = walk(choice, a, at, false, &moved, err);
+    if (status == GPNN_OK && !moved) status = walk(choice, a, at, true, &moved, err);
   }
   return status;
 }
@@ -290,7 +299,9 @@ static enum gpnn_status choose_all(struct gpnn_grid_choice *choice, struct gpnn_
   if (status == GPNN_OK) status = score_trial(choice, &choice->best, err);
   if (status != GPNN_OK) return status;
   tell(choice, &choice->best);
-  if (choice->options->effort == GPNN_GRID_EFFORT_FAST) return GPNN_OK;
+  if (choice->options->effort == GPNN_GRID_EFFORT_FAST ||
+      choice->best.score.n_distinct < GPNN_GRID_FEW_CELLS)
+    return GPNN_OK;
   status = choose_inputs(choice, err);
   if (status == GPNN_OK) status = choose_transform(choice, err);
   if (status == GPNN_OK) status = choose_mean(choice, err);
@@ -362,6 +373,7 @@ static enum gpnn_status finish(struct gpnn_grid_choice *choice, struct gpnn_erro
   enum gpnn_status status = sum == NULL ? gpnn_fail_memory(err, "for parameters") : GPNN_OK;
   if (status == GPNN_OK) status = draw_tasks(choice, true, err);
   if (status == GPNN_OK) status = score_trial(choice, &choice->best, err);
+  if (status == GPNN_OK) tell(choice, &choice->best); /* on other cells than before */
   if (status == GPNN_OK) status = gpnn_grid_trial_copy(&start, &choice->best, err);
   if (status == GPNN_OK) add_coordinates(&start.parameters, sum + n, sum);
   for (size_t round = 1; round <= FINAL_ROUNDS && status == GPNN_OK; round++) {

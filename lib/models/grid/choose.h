@@ -5,7 +5,8 @@
  * Candidates differ from the best one so far in one thing, are fitted to the same samples of cells
  * (models/grid/fit.h), and scored on the same observed cells, held out in the pattern of the holes
  * (models/grid/holes.h).  One replaces the best if its score is lower by more than a standard error
- * of the difference.  The best is fitted again to larger samples, and its variances are
+ * of the difference.  With fewer than GPNN_GRID_FEW_CELLS cells held out there is no choice, and
+ * the first candidate remains.  The best is fitted again to larger samples, and its variances are
  * multiplied by the factor that suits the cells held out best.
  *
  * Kernels are tried in the order of their smoothness, from matern32 on in either direction as long
@@ -71,7 +72,7 @@ struct gpnn_grid_choose_options {
   size_t n_settings;
   const struct gpnn_grid_setting *settings; /* of the first candidate */
   const struct gpnn_parameters
-      *start; /* values to begin with, where the kernels agree; NULL: none */
+      *start; /* what to begin with, where that is left open; NULL: nothing */
   struct gpnn_grid_adam_options adam; /* steps on all cells at the end */
   bool published; /* nothing else: rbf, levels as they are, from where the published method starts;
                      what is chosen otherwise is as given, or left out */

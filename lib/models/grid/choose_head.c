@@ -63,7 +63,7 @@ enum gpnn_status gpnn_grid_choice_law(struct gpnn_grid_choice *choice, struct gp
   size_t n = score->n_cells;
   *law = (struct gpnn_grid_law){.factor = score->factor, .factor_error = score->factor_error};
   if (likelihood == GPNN_GRID_LIKELIHOOD_GAUSSIAN || n == 0) return GPNN_OK;
-  if (likelihood == GPNN_GRID_LIKELIHOOD_AUTO && n < FEWEST_CELLS) return GPNN_OK;
+  if (likelihood == GPNN_GRID_LIKELIHOOD_AUTO && score->n_distinct < FEWEST_CELLS) return GPNN_OK;
   double *scratch = gpnn_alloc(n, 3, sizeof *scratch);
   if (scratch == NULL) return gpnn_fail_memory(err, "for the distribution of errors");
   for (size_t i = 0; i < n; i++) scratch[i] = 0;

@@ -32,8 +32,8 @@ struct gpnn_grid_choice {
   struct gpnn_transform transform;
 };
 
-/* Makes the first candidate: kernels as given, or matern32 and tasks; lengthscales of the levels'
- * spread; the start's values where its kernels are the same. */
+/* Makes the first candidate: kernels as given, or the start's, or matern32 and tasks; lengthscales
+ * of the levels' spread, or the start's values where its kernels are the same. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_start(struct gpnn_grid_choice *choice,
                                                         struct gpnn_error *err);
 

@@ -85,22 +85,37 @@ static bool is_same_term(const struct gpnn_factor_term *a, const struct gpnn_fac
   return a->kernel == b->kernel && a->n_lengthscales == b->n_lengthscales;
 }
 
-/* Takes over what the start has of a factor, if its terms are the same. */
-static bool take_over(struct gpnn_factor *factor, const struct gpnn_factor *start)
+/* Takes over what the start has of a factor, if its terms are the same; inputs and nugget only if
+ * they are left open. */
+static void take_over(const struct gpnn_grid_choose_options *o, size_t a,
+                      struct gpnn_factor *factor, const struct gpnn_factor *start)
 {
   bool same = factor->n_terms == start->n_terms && factor->n_tasks == start->n_tasks &&
               factor->rank == start->rank;
   for (size_t t = 0; same && t < factor->n_terms; t++)
     same = is_same_term(&factor->term[t], &start->term[t]);
-  if (!same) return false;
+  if (!same) return;
   double *coordinates = gpnn_alloc(gpnn_factor_n_coordinates(start), 1, sizeof *coordinates);
-  if (coordinates == NULL) return false;
-  factor->inputs = start->inputs;
+  if (coordinates == NULL) return;
+  enum gpnn_factor_inputs inputs = factor->inputs;
+  double nugget = factor->nugget;
   factor->nugget = start->nugget;
   gpnn_factor_get_coordinates(start, coordinates);
   gpnn_factor_set_coordinates(factor, coordinates);
+  factor->inputs = o->inputs[a] == GPNN_GRID_INPUTS_AUTO ? start->inputs : inputs;
+  if (!o->chooses_nugget && (nugget > 0) != (factor->nugget > 0)) factor->nugget = nugget;
   free(coordinates);
-  return true;
+}
+
+/* The start's factor of this number, if it is one of the same levels; otherwise NULL. */
+static const struct gpnn_factor *start_of(const struct gpnn_grid_choice *choice, size_t a)
+{
+  const struct gpnn_parameters *start = choice->options->start;
+  const struct gpnn_grid_factor *levels = &choice->dataset->grid->factor[a];
+  if (start == NULL || a >= start->grid.n_factors) return NULL;
+  const struct gpnn_factor *factor = &start->grid.factor[a];
+  if (strcmp(factor->name, levels->name) != 0) return NULL;
+  return factor->n_terms > 0 || factor->n_tasks == levels->n ? factor : NULL;
 }
 
 /* Tasks that share half of their variance. */
@@ -123,6 +138,7 @@ static enum gpnn_status start_factor(const struct gpnn_grid_choice *choice,
   if (levels->labels != NULL && levels->n <= FULL_TASKS) snprintf(kernel, sizeof kernel, "icm");
   if (levels->labels != NULL && levels->n > FULL_TASKS)
     snprintf(kernel, sizeof kernel, "icm:%d", TASK_RANK);
+  if (start_of(choice, a) != NULL) gpnn_factor_write(start_of(choice, a), kernel, sizeof kernel);
   factor->name = gpnn_copy_text(levels->name, strlen(levels->name));
   if (factor->name == NULL) return gpnn_fail_memory(err, "for parameters");
   enum gpnn_status status = gpnn_factor_parse(factor, o->kernel[a] == NULL ? kernel : o->kernel[a],
@@ -173,6 +189,19 @@ enum gpnn_status gpnn_grid_choice_set(struct gpnn_grid_choice *choice, struct gp
   return status;
 }
 
+/* What the start has apart from its factors, where that is left open. */
+static void take_over_rest(struct gpnn_grid_choice *choice, const struct gpnn_parameters *start)
+{
+  const struct gpnn_grid_choose_options *o = choice->options;
+  struct gpnn_parameters *params = &choice->best.parameters;
+  params->covariance.kernelscale = start->covariance.kernelscale;
+  params->covariance.noise = start->covariance.noise;
+  if (o->chooses_mean && start->grid.mean_factor <= choice->dataset->grid->n_factors)
+    params->grid.mean_factor = start->grid.mean_factor;
+  if (o->chooses_transform && gpnn_grid_choice_can_transform(choice, start->transform.kind))
+    params->transform.kind = start->transform.kind;
+}
+
 enum gpnn_status gpnn_grid_choice_start(struct gpnn_grid_choice *choice, struct gpnn_error *err)
 {
   struct gpnn_parameters *params = &choice->best.parameters;
@@ -191,11 +220,10 @@ enum gpnn_status gpnn_grid_choice_start(struct gpnn_grid_choice *choice, struct 
   for (size_t a = 0; a < n && status == GPNN_OK; a++) {
     struct gpnn_factor *factor = &params->grid.factor[params->grid.n_factors++];
     status = start_factor(choice, factor, a, err);
-    if (status == GPNN_OK && start != NULL && a < start->grid.n_factors)
-      take_over(factor, &start->grid.factor[a]);
+    if (status == GPNN_OK && start_of(choice, a) != NULL)
+      take_over(choice->options, a, factor, start_of(choice, a));
   }
-  if (start != NULL) params->covariance.kernelscale = start->covariance.kernelscale;
-  if (start != NULL) params->covariance.noise = start->covariance.noise;
+  if (start != NULL) take_over_rest(choice, start);
   if (status == GPNN_OK) status = start_noise(choice, err);
   return status;
 }

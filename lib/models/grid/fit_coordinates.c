@@ -118,7 +118,9 @@ void gpnn_grid_objective_describe(struct gpnn_grid_objective *o, const struct gp
     o->coordinate[i] = (struct gpnn_grid_coordinate){.role = GPNN_GRID_NOISE,
                                                      .factor = GPNN_GRID_FACTORS,
                                                      .lower = log(least_noise),
-                                                     .upper = log(100)};
+                                                     .upper = log(100),
+                                                     .centre = log(0.1),
+                                                     .spread = 3};
   for (i = 0; i < o->n_coordinates; i++)
     o->coordinate[i].is_logarithm =
         o->coordinate[i].role != GPNN_GRID_TASK || o->coordinate[i].lower > -most_loading;

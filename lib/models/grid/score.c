@@ -37,6 +37,29 @@ static double sum_ratios(const struct predicting *p, size_t i)
   return sum;
 }
 
+static enum gpnn_status count_distinct(const struct predicting *p, struct gpnn_grid_score *score,
+                                       struct gpnn_error *err)
+{
+  bool *seen = gpnn_alloc(p->view->grid->n_cells, 1, sizeof *seen);
+  if (seen == NULL) return gpnn_fail_memory(err, "for scores");
+  for (size_t i = 0; i < p->tasks->n; i++)
+    for (size_t t = 0; t < p->tasks->task[i].n; t++) {
+      size_t position = p->tasks->task[i].target[t];
+      score->n_distinct += !seen[position];
+      seen[position] = true;
+    }
+  free(seen);
+  return GPNN_OK;
+}
+
+/* Trusts a factor from few cells in part only; errors of nothing at all not at all. */
+static double temper(double factor, size_t n_distinct)
+{
+  static const double least = 1e-3;
+  if (n_distinct >= GPNN_GRID_FEW_CELLS) return factor;
+  return pow(fmax(factor, least), (double)n_distinct / GPNN_GRID_FEW_CELLS);
+}
+
 /* The mean of these ratios, and its standard error. */
 static void find_factor(const struct predicting *p, struct gpnn_grid_score *score)
 {
@@ -51,6 +74,7 @@ static void find_factor(const struct predicting *p, struct gpnn_grid_score *scor
   for (size_t i = 0; i < p->tasks->n; i++)
     square += pow(sum_ratios(p, i) - score->factor * (double)p->tasks->task[i].n, 2);
   score->factor_error = p->tasks->n > 1 ? sqrt(square * n / (n - 1)) / cells : 0;
+  score->factor = temper(score->factor, score->n_distinct);
 }
 
 /* The target of an observed cell in its own units. */
@@ -98,6 +122,8 @@ static enum gpnn_status sum_up(struct gpnn_grid_score *score, const struct predi
                                const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
   double sum = 0, square = 0;
+  enum gpnn_status status = count_distinct(p, score, err);
+  if (status != GPNN_OK) return status;
   find_factor(p, score);
   for (size_t i = 0; i < p->tasks->n; i++) {
     for (size_t t = 0; t < p->tasks->task[i].n; t++)

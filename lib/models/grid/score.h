@@ -15,11 +15,16 @@
 #include "models/grid/holes.h"
 #include "models/grid/view.h"
 
+/* Fewer cells than these say little of how large errors are. */
+enum { GPNN_GRID_FEW_CELLS = 20 };
+
 /* A zeroed one may be released. */
 struct gpnn_grid_score {
-  size_t n_cells; /* that were predicted */
-  double factor;  /* that variances are best multiplied by: the mean of squared errors, each divided
-                     by its variance */
+  size_t n_cells;      /* that were predicted */
+  size_t n_distinct;   /* of them, without those that several tasks share */
+  double factor;       /* that variances are best multiplied by: the mean of squared errors, each
+                          divided by its variance; nearer to 1, by the power n_distinct /
+                          GPNN_GRID_FEW_CELLS, where there are fewer */
   double factor_error; /* its standard error, over tasks */
   double nll;  /* mean negative log density with that factor, of the target standardised without
                   a transform */
