@@ -178,3 +178,16 @@ make_errors() {
   assert_equal "$(value likelihood)" student
   awk -v nu="$(value degrees)" 'BEGIN { exit !(nu > 8) }'
 }
+
+@test "tasks that go against each other are told from few common observations" {
+  awk -v OFS='\t' 'BEGIN {
+    srand(9); print "x", "task", "y" >"train.tsv"; print "x", "task", "y" >"test.tsv"
+    split("1 -1 0.5 -2 1.5 -0.7", sign, " ")
+    for (i = 0; i < 60; i++) for (k = 1; k <= 6; k++)
+      print i, "t" k, sign[k] * sin(i / 6) + 0.03 * rand() > (rand() < 0.6 ? "test.tsv" : "train.tsv")
+  }'
+  gpnn-grid index -q --site x --factor task=task -y y -o g.gpi train.tsv
+  gpnn-grid fit --effort fast g.gpi >g.par
+  gpnn-grid predict -q -p g.par g.gpi test.tsv | gpnn-eval -q >metrics
+  awk '$1 == "rmse" { exit !($2 < 0.05) }' metrics
+}

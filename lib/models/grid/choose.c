@@ -26,24 +26,6 @@ enum { N_KERNELS = sizeof by_smoothness / sizeof by_smoothness[0] };
 
 /* ---- trying a candidate ---------------------------------------------------------------------- */
 
-static void describe(const struct gpnn_grid_trial *trial, struct gpnn_grid_candidate *candidate)
-{
-  const struct gpnn_grid_process *grid = &trial->parameters.grid;
-  *candidate =
-      (struct gpnn_grid_candidate){.n_factors = grid->n_factors,
-                                   .mean_factor = grid->mean_factor,
-                                   .transform = trial->parameters.transform.kind,
-                                   .nll = trial->score.loss == NULL ? NAN : trial->score.nll,
-                                   .rmse = trial->score.rmse,
-                                   .factor = trial->score.factor,
-                                   .log_likelihood = trial->fit.log_likelihood};
-  for (size_t a = 0; a < grid->n_factors; a++) {
-    gpnn_factor_write(&grid->factor[a], candidate->kernel[a], GPNN_GRID_KERNEL_BYTES);
-    candidate->inputs[a] = grid->factor[a].inputs;
-    candidate->has_nugget = candidate->has_nugget || grid->factor[a].nugget > 0;
-  }
-}
-
 /* Makes the view that a trial sees. */
 static enum gpnn_status open_view(struct gpnn_grid_choice *choice, struct gpnn_grid_trial *trial,
                                   struct gpnn_grid *grid, struct gpnn_grid_view *view,
@@ -91,7 +73,7 @@ static enum gpnn_status score_trial(struct gpnn_grid_choice *choice, struct gpnn
 static void tell(struct gpnn_grid_choice *choice, const struct gpnn_grid_trial *trial)
 {
   struct gpnn_grid_candidate candidate;
-  describe(trial, &candidate);
+  gpnn_grid_trial_describe(trial, &candidate);
   choice->n_candidates++;
   if (choice->listener != NULL) choice->listener(choice->context, &candidate);
 }
@@ -289,13 +271,45 @@ static enum gpnn_status draw_tasks(struct gpnn_grid_choice *choice, bool is_fina
   return status;
 }
 
+/* True if tasks may start elsewhere than at the first candidate. */
+static bool has_open_tasks(const struct gpnn_grid_choice *choice)
+{
+  const struct gpnn_grid_process *grid = &choice->best.parameters.grid;
+  bool has_tasks = false;
+  for (size_t a = 0; a < grid->n_factors; a++)
+    has_tasks = has_tasks || grid->factor[a].n_terms == 0;
+  return has_tasks && choice->options->start == NULL && choice->options->n_settings == 0;
+}
+
+/* Fits the first candidate.  The likelihood of tasks has several maxima: from two starts, the
+ * higher one is taken. */
+static enum gpnn_status fit_first(struct gpnn_grid_choice *choice, struct gpnn_error *err)
+{
+  size_t evaluations = trial_size[choice->options->effort].evaluations;
+  struct gpnn_grid_trial other = {.score = {.n_cells = 0}};
+  bool has_other = has_open_tasks(choice);
+  enum gpnn_status status = GPNN_OK;
+  if (has_other) status = gpnn_grid_trial_copy(&other, &choice->best, err);
+  if (status == GPNN_OK) status = fit_trial(choice, &choice->best, evaluations, false, true, err);
+  if (status == GPNN_OK && has_other) {
+    status = gpnn_grid_choice_start_tasks(choice, &other, err);
+    if (status == GPNN_OK) status = fit_trial(choice, &other, evaluations, false, true, err);
+    if (status == GPNN_OK && other.fit.log_likelihood > choice->best.fit.log_likelihood) {
+      struct gpnn_grid_trial worse = choice->best;
+      choice->best = other;
+      other = worse;
+    }
+    if (status == GPNN_ENUMERIC) status = GPNN_OK;
+  }
+  gpnn_grid_trial_release(&other);
+  return status;
+}
+
 static enum gpnn_status choose_all(struct gpnn_grid_choice *choice, struct gpnn_error *err)
 {
   enum gpnn_status status = draw_blocks(choice, 0, err);
   if (status == GPNN_OK) status = draw_tasks(choice, false, err);
-  if (status == GPNN_OK)
-    status = fit_trial(choice, &choice->best, trial_size[choice->options->effort].evaluations,
-                       false, true, err);
+  if (status == GPNN_OK) status = fit_first(choice, err);
   if (status == GPNN_OK) status = score_trial(choice, &choice->best, err);
   if (status != GPNN_OK) return status;
   tell(choice, &choice->best);
@@ -437,7 +451,7 @@ static enum gpnn_status conclude(struct gpnn_grid_choice *choice,
                                  struct gpnn_grid_choose_report *report, struct gpnn_error *err)
 {
   struct gpnn_grid_law law;
-  describe(&choice->best, &report->chosen);
+  gpnn_grid_trial_describe(&choice->best, &report->chosen);
   report->n_candidates = choice->n_candidates;
   report->n_held_out = choice->best.score.n_cells;
   report->fit = choice->best.fit;

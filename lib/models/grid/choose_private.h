@@ -37,6 +37,12 @@ struct gpnn_grid_choice {
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_start(struct gpnn_grid_choice *choice,
                                                         struct gpnn_error *err);
 
+/* Lets the tasks of 'trial' start from the second moments of their observations: loadings are the
+ * leading eigenvectors.  GPNN_ENOMEM, GPNN_ENUMERIC. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_start_tasks(const struct gpnn_grid_choice *choice,
+                                                              struct gpnn_grid_trial *trial,
+                                                              struct gpnn_error *err);
+
 /* Sets the numbers that the user gave.  GPNN_EINVAL: one does not exist, or is out of range. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_set(struct gpnn_grid_choice *choice,
                                                       struct gpnn_error *err);
@@ -68,6 +74,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_grid_trial_copy(struct gpnn_grid_trial *to
                                                       const struct gpnn_grid_trial *from,
                                                       struct gpnn_error *err);
 void gpnn_grid_trial_release(struct gpnn_grid_trial *trial);
+
+/* What listeners and reports are told of a trial. */
+void gpnn_grid_trial_describe(const struct gpnn_grid_trial *trial,
+                              struct gpnn_grid_candidate *candidate);
 
 /* Gives factor 'a' other inputs, and lengthscales in proportion to their spread. */
 void gpnn_grid_choice_set_inputs(const struct gpnn_grid_choice *choice,

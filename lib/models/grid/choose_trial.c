@@ -35,6 +35,25 @@ void gpnn_grid_trial_release(struct gpnn_grid_trial *trial)
   memset(trial, 0, sizeof *trial);
 }
 
+void gpnn_grid_trial_describe(const struct gpnn_grid_trial *trial,
+                              struct gpnn_grid_candidate *candidate)
+{
+  const struct gpnn_grid_process *grid = &trial->parameters.grid;
+  *candidate =
+      (struct gpnn_grid_candidate){.n_factors = grid->n_factors,
+                                   .mean_factor = grid->mean_factor,
+                                   .transform = trial->parameters.transform.kind,
+                                   .nll = trial->score.loss == NULL ? NAN : trial->score.nll,
+                                   .rmse = trial->score.rmse,
+                                   .factor = trial->score.factor,
+                                   .log_likelihood = trial->fit.log_likelihood};
+  for (size_t a = 0; a < grid->n_factors; a++) {
+    gpnn_factor_write(&grid->factor[a], candidate->kernel[a], GPNN_GRID_KERNEL_BYTES);
+    candidate->inputs[a] = grid->factor[a].inputs;
+    candidate->has_nugget = candidate->has_nugget || grid->factor[a].nugget > 0;
+  }
+}
+
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
 /* The spread of coordinate 'j' of a factor's levels as a process sees them. */
