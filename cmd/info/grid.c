@@ -63,17 +63,26 @@ static void put_cells(struct facts *facts, const struct gpnn_grid *grid)
                  grid->within / (double)(grid->n_observations - grid->n_cells));
 }
 
+/* Whole numbers as such, unless they are beyond counting. */
+static void add_bytes(struct facts *facts, const char *name, double bytes)
+{
+  if (bytes < 0x1p53)
+    facts_count(facts, name, (uint64_t)bytes);
+  else
+    facts_number(facts, name, bytes);
+}
+
 /* What computing with the grid will take, in bytes and floating-point operations. */
 static void put_cost(struct facts *facts, const struct gpnn_grid *grid)
 {
   const struct gpnn_grid_cost cost = gpnn_grid_cost(grid);
   facts_number(facts, "break-even-time", cost.missing_time);
   facts_number(facts, "break-even-memory", cost.missing_memory);
-  facts_number(facts, "bytes-factors", cost.factors);
-  facts_number(facts, "bytes-vector", cost.vector);
-  facts_number(facts, "bytes-draws", cost.draws);
-  facts_number(facts, "bytes-pivoted", cost.pivoted);
-  facts_number(facts, "bytes-eigen", cost.eigen);
+  add_bytes(facts, "bytes-factors", cost.factors);
+  add_bytes(facts, "bytes-vector", cost.vector);
+  add_bytes(facts, "bytes-draws", cost.draws);
+  add_bytes(facts, "bytes-pivoted", cost.pivoted);
+  add_bytes(facts, "bytes-eigen", cost.eigen);
   facts_number(facts, "flops-product", cost.flops);
 }
 
