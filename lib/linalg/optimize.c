@@ -130,18 +130,31 @@ static double rate_of(const struct gpnn_adam *adam, size_t t)
   return rate;
 }
 
+/* True if no number has moved far since 'before', where it was ten steps ago, which is renewed. */
+static bool stands_still(const struct gpnn_adam *adam, size_t n_done, size_t n, const double *u,
+                         double *before)
+{
+  enum { STEPS = 10 };
+  double most = 0;
+  if (adam->least_move == 0 || n_done % STEPS != 0) return false;
+  for (size_t i = 0; i < n; i++) most = fmax(most, fabs(u[i] - before[i]));
+  memcpy(before, u, n * sizeof *u);
+  return most < adam->least_move;
+}
+
 enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, void *context, size_t n,
                                     const struct gpnn_adam *adam, double *x,
                                     struct gpnn_optimize_report *report, struct gpnn_error *err)
 {
   const double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   struct gpnn_optimize_report own = {.outcome = "all steps are done"};
-  double *gradient = gpnn_alloc(n, 4, sizeof *gradient);
+  double *gradient = gpnn_alloc(n, 5, sizeof *gradient);
   if (gradient == NULL) return gpnn_fail_memory(err, "for the optimiser");
-  double *mean = gradient + n, *square = mean + n, *u = square + n;
+  double *mean = gradient + n, *square = mean + n, *u = square + n, *before = u + n;
   double power1 = 1, power2 = 1, rate; /* beta1^t, beta2^t */
   enum gpnn_status status = GPNN_OK;
   memcpy(u, x, n * sizeof *x);
+  memcpy(before, x, n * sizeof *x);
   for (size_t t = 0; t < adam->n_steps && status == GPNN_OK; t++) {
     status = objective(context, n, u, &own.end, gradient, err);
     if (status != GPNN_OK) break;
@@ -156,6 +169,9 @@ enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, void *context, si
       if (adam->lower != NULL) u[i] = fmin(fmax(u[i], adam->lower[i]), adam->upper[i]);
     }
     own.n_evaluations++;
+    if (!stands_still(adam, t + 1, n, u, before)) continue;
+    own.outcome = "nothing moves any more";
+    break;
   }
   if (status == GPNN_OK) status = objective(context, n, u, &own.end, NULL, err);
   if (status == GPNN_OK) {

@@ -51,6 +51,7 @@ struct gpnn_adam {
   size_t n_drops;              /* 0, or the rate becomes a fifth of what it was at each of these */
   const double *drop;          /* n_drops: fractions of the steps, ascending */
   const double *lower, *upper; /* bounds, n numbers each, or both NULL */
+  double least_move;           /* it stops once no number has moved as far in ten steps; 0: never */
 };
 
 /*

@@ -191,3 +191,11 @@ make_errors() {
   gpnn-grid predict -q -p g.par g.gpi test.tsv | gpnn-eval -q >metrics
   awk '$1 == "rmse" { exit !($2 < 0.05) }' metrics
 }
+
+@test "steps that need more memory than there is are refused" {
+  awk 'BEGIN { print "x\tt\ty"; for (i = 0; i < 3000; i++) print i "\t" i "\t" sin(i) }' |
+    gpnn-grid index -q --site x --time t -o g.gpi -
+  run -1 --separate-stderr gpnn-grid fit --preset paper --probes 10000 g.gpi
+  [[ $stderr == *"steps on all cells need about 4."*"e+03 GiB, and this machine has"* ]]
+  [[ $stderr == *"of 3000 and 3000 levels"* ]]
+}

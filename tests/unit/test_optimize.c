@@ -120,6 +120,33 @@ static void adam_steps_by_its_rate_under_a_constant_gradient(void **state)
   assert_int_equal(report.n_evaluations, 6);
 }
 
+/* f = x^2 / 2 from 1. */
+static enum gpnn_status bowl(void *context, size_t n, const double *x, double *f, double *gradient,
+                             struct gpnn_error *err)
+{
+  (void)context;
+  (void)n;
+  (void)err;
+  *f = 0.5 * x[0] * x[0];
+  if (gradient != NULL) gradient[0] = x[0];
+  return GPNN_OK;
+}
+
+static void adam_stops_once_nothing_moves(void **state)
+{
+  (void)state;
+  double x = 1;
+  struct gpnn_adam adam = {.n_steps = 5000, .rate = 0.1};
+  struct gpnn_optimize_report report;
+  assert_ok(gpnn_optimize_adam(bowl, NULL, 1, &adam, &x, &report, &err));
+  assert_int_equal(report.n_evaluations, 5001);
+  adam.least_move = 1e-3;
+  x = 1;
+  assert_ok(gpnn_optimize_adam(bowl, NULL, 1, &adam, &x, &report, &err));
+  assert_true(report.n_evaluations < 1000 && report.n_evaluations % 10 == 1);
+  assert_true(fabs(x) < 0.05);
+}
+
 static void adam_without_steps_stays(void **state)
 {
   (void)state;
@@ -188,6 +215,7 @@ int main(void)
       cmocka_unit_test(other_failures_end_the_search),
       cmocka_unit_test(adam_steps_by_its_rate_under_a_constant_gradient),
       cmocka_unit_test(adam_without_steps_stays),
+      cmocka_unit_test(adam_stops_once_nothing_moves),
       cmocka_unit_test(a_falling_rate_decreases_linearly_to_zero),
       cmocka_unit_test(adam_divides_its_rate_by_five_at_each_drop),
       cmocka_unit_test(adam_keeps_within_bounds),

@@ -2,15 +2,20 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/rng.h"
+#include "dataset/grid_cost.h"
 #include "linalg/optimize.h"
 #include "models/grid/coordinates.h"
 #include "models/grid/fit_private.h"
 
 /* What a noise variance exceeds under softplus, and where everything starts. */
 static const double least_noise = 1e-4;
+
+/* Logarithms that have moved less in ten steps are where they are going. */
+static const double least_move = 1e-3;
 #define LOG_2 0.69314718055994530942
 
 struct descent {
@@ -85,13 +90,36 @@ static enum gpnn_status descend(struct descent *d, struct gpnn_error *err)
     x[2 * o->n_free + i] = c->upper;
   }
   struct gpnn_adam adam = {.n_steps = d->options->steps, .rate = d->options->rate};
-  if (!d->options->softplus) adam.lower = x + o->n_free;
-  if (!d->options->softplus) adam.upper = x + 2 * o->n_free;
+  if (!d->options->softplus) {
+    adam.lower = x + o->n_free;
+    adam.upper = x + 2 * o->n_free;
+    adam.least_move = least_move;
+  }
   enum gpnn_status status = gpnn_optimize_adam(evaluate, d, o->n_free, &adam, x, &report, err);
   for (size_t i = 0; i < o->n_free && status == GPNN_OK; i++)
     o->at[o->free[i]] = to_coordinate(d, o->free[i], x[i], &slope);
   free(x);
   return status;
+}
+
+/* Refuses what cannot fit into the machine's memory: the covariances of all factors, and for each
+ * right-hand side the arrays of conjugate gradients and its solution. */
+static enum gpnn_status check_memory(const struct gpnn_grid *grid, size_t columns,
+                                     struct gpnn_error *err)
+{
+  const double gibi = 1024.0 * 1024 * 1024;
+  struct gpnn_grid_cost cost = gpnn_grid_cost(grid);
+  long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGE_SIZE);
+  double vectors = cost.vector * (double)columns * (GPNN_GRID_COST_ARRAYS + 1);
+  double there = (double)pages * (double)bytes;
+  if (pages <= 0 || bytes <= 0 || cost.factors + vectors <= there) return GPNN_OK;
+  return gpnn_fail(
+      err, GPNN_ENOMEM,
+      "steps on all cells need about %.3g GiB, and this machine has %.3g: %.3g for the "
+      "covariances of the factors, of %zu and %zu levels, and %.3g for %zu solutions; "
+      "use fewer --probes, or leave the steps out",
+      (cost.factors + vectors) / gibi, there / gibi, cost.factors / gibi, grid->factor[0].n,
+      grid->factor[1].n, vectors / gibi, columns);
 }
 
 enum gpnn_status gpnn_grid_adam(struct gpnn_parameters *parameters,
@@ -103,8 +131,9 @@ enum gpnn_status gpnn_grid_adam(struct gpnn_parameters *parameters,
   struct gpnn_grid_samples none = {0};
   struct gpnn_grid_fit_options plain = {.held = options->held, .threads = 1};
   size_t n = gpnn_grid_n_coordinates(parameters);
-  enum gpnn_status status =
-      gpnn_grid_objective_make(&d.objective, parameters, view, &none, &plain, err);
+  enum gpnn_status status = check_memory(view->grid, 1 + options->estimate.probes, err);
+  if (status != GPNN_OK) return status;
+  status = gpnn_grid_objective_make(&d.objective, parameters, view, &none, &plain, err);
   double *start = gpnn_alloc(n, 1, sizeof *start);
   d.gradient = gpnn_alloc(n, 1, sizeof *d.gradient);
   d.solutions = gpnn_alloc(view->grid->factor[0].n * view->inner, 1 + options->estimate.probes,

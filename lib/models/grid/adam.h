@@ -37,7 +37,9 @@ struct gpnn_grid_adam_report {
  * normal deviates: where the published method starts. */
 void gpnn_grid_adam_start(struct gpnn_parameters *parameters, uint64_t seed);
 
-/* Moves the parameters.  Solutions of a step start from those of the step before it.  Outcomes as
+/* Moves the parameters, and unless they are under softplus stops when no logarithm has moved by
+ * 1e-3 in ten steps.  GPNN_ENOMEM says what the steps need if that is more than the machine has.
+ * Solutions of a step start from those of the step before it.  Outcomes as
  * gpnn_grid_likelihood_estimate(); the parameters are then as they were. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_adam(struct gpnn_parameters *parameters,
                                                 const struct gpnn_grid_view *view,
