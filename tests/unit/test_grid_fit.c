@@ -1,12 +1,12 @@
 /* Estimation of processes on grids: what is held out, and what is found. */
-#include "models/grid/fit.h"
+#include "models/grid/fit/fit.h"
 
 #include "base/rng.h"
-#include "models/grid/coordinates.h"
-#include "models/grid/holes.h"
-#include "models/grid/nearby.h"
+#include "models/grid/fit/coordinates.h"
+#include "models/grid/fit/holes.h"
+#include "models/grid/fit/nearby.h"
+#include "models/grid/fit/subset.h"
 #include "models/grid/root.h"
-#include "models/grid/subset.h"
 #include "unit.h"
 
 enum { P = 30, Q = 24 };

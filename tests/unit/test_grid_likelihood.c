@@ -1,8 +1,8 @@
 /* The likelihoods of data on a grid: the golden case, central differences, each other. */
-#include "models/grid/likelihood.h"
+#include "models/grid/fit/likelihood.h"
 
 #include "base/rng.h"
-#include "models/grid/coordinates.h"
+#include "models/grid/fit/coordinates.h"
 #include "unit.h"
 
 enum { P = 4, Q = 3, MOST = 64 };

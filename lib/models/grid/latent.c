@@ -1,5 +1,5 @@
 /*
- * Any grid, by conjugate gradients (models/grid/system.h).
+ * Any grid, by conjugate gradients (models/grid/system/system.h).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
  *   dense     the Cholesky factor of A: 8 n^2 bytes and n^3 / 3 operations; variances are exact
  *   complete  a grid without holes, all of whose cells were observed equally often: eigenvectors of
  *             the factors; variances are exact
- *   latent    conjugate gradients (models/grid/system.h), to a tolerance
+ *   latent    conjugate gradients (models/grid/system/system.h), to a tolerance
  *
  * Source: Lin, Ament, Balandat, Eriksson, Hernandez-Lobato and Bakshy (2025), sections 3 and 4.
  *
@@ -32,7 +32,7 @@
 #include "base/status.h"
 #include "dataset/grid.h"
 #include "kernel/parameters.h"
-#include "models/grid/system.h"
+#include "models/grid/system/system.h"
 
 struct gpnn_grid_posterior;
 

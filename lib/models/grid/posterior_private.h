@@ -1,7 +1,7 @@
 /*
  * posterior_private: shared by the files of the posterior of a grid (models/grid/posterior.h).
  *
- * A block of 'columns' vectors is padded as in models/grid/system.h: [p][columns][q].
+ * A block of 'columns' vectors is padded as in models/grid/system/system.h: [p][columns][q].
  */
 #ifndef GPNN_MODELS_GRID_POSTERIOR_PRIVATE_H
 #define GPNN_MODELS_GRID_POSTERIOR_PRIVATE_H

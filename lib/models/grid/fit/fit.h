@@ -1,0 +1,73 @@
+/*
+ * fit: parameters of data on a grid by the exact marginal likelihood of samples of its cells
+ * (gpnn-methods(7), equations 16.58 and 16.61).
+ *
+ * The samples are independent blocks: their log likelihoods are added, and a weak prior of the
+ * logarithms of lengthscales, so that one sample alone cannot lead astray.  L-BFGS maximises the
+ * sum.
+ *
+ * Threads share the blocks; results do not depend on them.
+ */
+#ifndef GPNN_MODELS_GRID_FIT_FIT_H
+#define GPNN_MODELS_GRID_FIT_FIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "kernel/parameters.h"
+#include "models/grid/fit/sample.h"
+#include "models/grid/fit/view.h"
+
+/* Samples of cells. */
+struct gpnn_grid_samples {
+  size_t n;
+  size_t **chosen; /* owned; of each its positions among the grid's cells */
+  size_t *n_cells; /* owned; of each */
+};
+
+/* Draws up to 'n' samples, numbered from 'first' on, or one if that has all cells.  GPNN_ENOMEM:
+ * '*blocks', which must be zeroed, stays so. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_samples_draw(struct gpnn_grid_samples *blocks, size_t n,
+                                                        const struct gpnn_grid_view *view,
+                                                        struct gpnn_grid_sample_size size,
+                                                        uint64_t seed, uint64_t first,
+                                                        struct gpnn_error *err);
+void gpnn_grid_samples_release(struct gpnn_grid_samples *blocks);
+
+/* Numbers that are held at their values. */
+enum { GPNN_GRID_MOST_HELD = 64 };
+struct gpnn_grid_held {
+  size_t n;
+  struct gpnn_grid_numbers of[GPNN_GRID_MOST_HELD];
+};
+
+struct gpnn_grid_fit_options {
+  size_t evaluations;         /* of the objective, at most */
+  bool complete;              /* the blocks are replaced by all cells of the view, which
+                                 gpnn_grid_likelihood_is_complete() is true of */
+  bool scans;                 /* start from the best of a few lengthscales, periods and noises */
+  struct gpnn_grid_held held; /* these stay as they are */
+  int threads;
+};
+
+struct gpnn_grid_fit_report {
+  size_t n_cells;        /* in all blocks */
+  size_t n_evaluations;  /* of the objective */
+  double log_likelihood; /* per cell, at the end */
+};
+
+/*
+ * Estimates 'parameters' from blocks of a view's cells: they have the kernels, and the values to
+ * start from.  Lengthscales stay within a factor of 1000 of the spread of the levels, periods
+ * within a third of their start, and the noise variance above 1e-4.  Under tasks the kernel scale,
+ * which they have themselves, stays as it is.  GPNN_ENUMERIC: the likelihood cannot be computed at
+ * the start.  GPNN_ENOMEM.  After a failure the parameters are as they were.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_grid_fit(struct gpnn_parameters *parameters, const struct gpnn_grid_view *view,
+              const struct gpnn_grid_samples *blocks, const struct gpnn_grid_fit_options *options,
+              struct gpnn_grid_fit_report *report, struct gpnn_error *err);
+
+#endif
