@@ -8,9 +8,13 @@
 #include "linalg/cg_blocks_private.h"
 
 /* How often the iteration may start; and what the mean of residuals has to wait for, and where its
- * columns stop by themselves, so that none divides by a residual of zero. */
-enum { MOST_STARTS = 3, LEAST_FOR_MEAN = 11 };
+ * columns stop by themselves, so that none divides by a residual of zero; and after how many
+ * iterations residuals are computed anew while solutions cannot show what they are. */
+enum { MOST_STARTS = 3, LEAST_FOR_MEAN = 11, ANEW = 50 };
 static const double negligible = 1e-10;
+
+/* How far a residual may be from the true one, relative to that. */
+static const double drift = 0.1;
 
 /* ---- a solution ------------------------------------------------------------------------------
  */
@@ -27,6 +31,7 @@ struct solver {
   size_t active;          /* columns of r, z, d, q */
   double *r, *z, *d, *q;  /* residuals, preconditioned; directions, and products with them; z is r
                              if there is no preconditioner */
+  double *y, *weight;     /* with weights, active: iterates, and what their next step counts */
   size_t *column;         /* active: which right-hand side each is */
   double *rho, *a, *beta; /* active */
   double *norm;           /* columns: |B_j| */
@@ -42,6 +47,8 @@ static void release(struct solver *s)
   free(s->r);
   free(s->d);
   free(s->q);
+  free(s->y);
+  free(s->weight);
   free(s->column);
   free(s->rho);
   free(s->a);
@@ -55,13 +62,15 @@ static void release(struct solver *s)
 
 static enum gpnn_status allocate(struct solver *s)
 {
-  size_t n, m = s->columns;
+  size_t n, m = s->columns, weighed = s->options->weigh == NULL ? 0 : m;
   if (!gpnn_multiply(s->blocks.outer, s->blocks.inner, &n))
     return gpnn_fail_memory(s->err, "to solve");
   s->r = gpnn_alloc(n, m, sizeof *s->r);
   s->z = s->matrix->precondition == NULL ? s->r : gpnn_alloc(n, m, sizeof *s->z);
   s->d = gpnn_alloc(n, m, sizeof *s->d);
   s->q = gpnn_alloc(n, m, sizeof *s->q);
+  s->y = gpnn_alloc(n, weighed, sizeof *s->y);
+  s->weight = gpnn_alloc(m, 1, sizeof *s->weight);
   s->column = gpnn_alloc(m, 1, sizeof *s->column);
   s->rho = gpnn_alloc(m, 1, sizeof *s->rho);
   s->a = gpnn_alloc(m, 1, sizeof *s->a);
@@ -71,8 +80,8 @@ static enum gpnn_status allocate(struct solver *s)
   s->sum = gpnn_alloc(m, 1, sizeof *s->sum);
   s->blocks.partial = gpnn_alloc(s->blocks.n, m, sizeof(double));
   s->finished = gpnn_alloc(m, 1, sizeof *s->finished);
-  bool done = s->r && s->z && s->d && s->q && s->column && s->rho && s->a && s->beta && s->norm &&
-              s->residual && s->sum && s->blocks.partial && s->finished;
+  bool done = s->r && s->z && s->d && s->q && s->y && s->weight && s->column && s->rho && s->a &&
+              s->beta && s->norm && s->residual && s->sum && s->blocks.partial && s->finished;
   return done ? GPNN_OK : gpnn_fail_memory(s->err, "for conjugate gradients");
 }
 
@@ -158,9 +167,11 @@ static void compact(struct solver *s, size_t *kept)
     if (!s->finished[s->column[j]]) kept[n++] = j;
   gpnn_blocks_keep(&s->blocks, s->active, s->r, n, kept);
   gpnn_blocks_keep(&s->blocks, s->active, s->d, n, kept);
+  if (s->options->weigh != NULL) gpnn_blocks_keep(&s->blocks, s->active, s->y, n, kept);
   for (size_t j = 0; j < n; j++) {
     s->column[j] = s->column[kept[j]];
     s->rho[j] = s->rho[kept[j]];
+    s->weight[j] = s->weight[kept[j]];
   }
   s->active = n;
 }
@@ -224,6 +235,77 @@ static enum gpnn_status choose_lengths(struct solver *s)
   return GPNN_OK;
 }
 
+static void set(size_t n, double *x, double value)
+{
+  for (size_t j = 0; j < n; j++) x[j] = value;
+}
+
+/* The iterates: y += a d. */
+static void follow(struct solver *s)
+{
+  for (size_t j = 0; j < s->active; j++) s->beta[j] = -s->a[j];
+  gpnn_blocks_subtract(&s->blocks, s->active, s->y, s->beta, s->d, s->y, s->sum);
+  set(s->active, s->beta, 0);
+}
+
+/* q_j = B_j - q_j, and its square; '*off' is that of its difference from r_j. */
+static double true_residual(struct solver *s, size_t j, double *off)
+{
+  size_t inner = s->blocks.inner;
+  double squares = 0, differences = 0;
+  for (size_t o = 0; o < s->blocks.outer; o++) {
+    const double *b = s->b + (o * s->columns + s->column[j]) * inner;
+    double *q = s->q + (o * s->active + j) * inner, *r = s->r + (o * s->active + j) * inner;
+    for (size_t i = 0; i < inner; i++) {
+      q[i] = b[i] - q[i];
+      squares += q[i] * q[i];
+      differences += (q[i] - r[i]) * (q[i] - r[i]);
+    }
+  }
+  *off = differences;
+  return squares;
+}
+
+/* Computes residuals anew from the iterates, with r'r in s->sum.  Those that have hardly moved
+ * stay as they are, as the next directions are orthogonal to them. */
+static enum gpnn_status renew_residuals(struct solver *s)
+{
+  size_t inner = s->blocks.inner;
+  enum gpnn_status status = s->matrix->multiply(s->matrix->context, s->active, s->y, s->q, s->err);
+  for (size_t j = 0; j < s->active && status == GPNN_OK; j++) {
+    double off = 0, squares = true_residual(s, j, &off);
+    if (off <= drift * drift * squares) continue;
+    for (size_t o = 0; o < s->blocks.outer; o++)
+      memcpy(s->r + (o * s->active + j) * inner, s->q + (o * s->active + j) * inner,
+             inner * sizeof *s->r);
+    s->sum[j] = squares;
+  }
+  return status;
+}
+
+/* Whether column 'j', which took a step, has finished; else what its next one counts. */
+static bool finishes(struct solver *s, size_t j, double residual)
+{
+  const struct gpnn_cg_options *o = s->options;
+  bool is_good = residual <= column_tolerance(s);
+  if (o->weigh == NULL) return is_good;
+  s->a[j] *= s->weight[j];
+  s->weight[j] = o->weigh(o->weigh_context, s->column[j], s->iterations + 1, residual);
+  return is_good || s->weight[j] == 0;
+}
+
+static enum gpnn_status look_at_residuals(struct solver *s)
+{
+  for (size_t j = 0; j < s->active; j++) {
+    size_t c = s->column[j];
+    if (s->finished[c]) continue;
+    s->residual[c] = sqrt(s->sum[j]) / s->norm[c];
+    if (!isfinite(s->residual[c])) return not_finite(s, "a residual");
+    s->finished[c] = finishes(s, j, s->residual[c]);
+  }
+  return GPNN_OK;
+}
+
 /* The step along d: r -= a q, and which columns that finishes. */
 static enum gpnn_status take_step(struct solver *s)
 {
@@ -234,13 +316,11 @@ static enum gpnn_status take_step(struct solver *s)
   gpnn_blocks_dot(&s->blocks, s->active, s->d, s->q, s->sum);
   status = choose_lengths(s);
   if (status != GPNN_OK) return status;
+  if (s->options->weigh != NULL) follow(s);
   gpnn_blocks_subtract(&s->blocks, s->active, s->r, s->a, s->q, s->r, s->sum);
-  for (size_t j = 0; j < s->active; j++) {
-    size_t c = s->column[j];
-    s->residual[c] = sqrt(s->sum[j]) / s->norm[c];
-    if (!isfinite(s->residual[c])) return not_finite(s, "a residual");
-    s->finished[c] = s->residual[c] <= column_tolerance(s);
-  }
+  if (s->options->weigh != NULL && (s->iterations + 1) % ANEW == 0) status = renew_residuals(s);
+  if (status == GPNN_OK) status = look_at_residuals(s);
+  if (status != GPNN_OK) return status;
   s->iterations++;
   if (s->options->progress != NULL)
     s->options->progress(s->options->progress_context, s->iterations, worst(s));
@@ -297,6 +377,7 @@ static enum gpnn_status start(struct solver *s, double factor)
   for (size_t j = 0; j < s->columns; j++) {
     s->finished[j] = s->residual[j] <= factor * column_tolerance(s);
     if (!s->finished[j]) s->column[n++] = j;
+    s->weight[j] = 1;
   }
   s->active = s->columns;
   gpnn_blocks_keep(&s->blocks, s->active, s->r, n, s->column);
@@ -339,6 +420,7 @@ static enum gpnn_status solve(struct solver *s, struct gpnn_cg_report *report)
       break;
     status = iterate(s, factor);
     s->steps = NULL;
+    if (s->options->weigh != NULL) break;
   }
   if (status != GPNN_OK) return status;
   *report = (struct gpnn_cg_report){.iterations = s->iterations, .residual = worst(s)};
@@ -361,6 +443,7 @@ enum gpnn_status gpnn_cg_solve(const struct gpnn_cg_matrix *matrix, size_t colum
   enum gpnn_status status = GPNN_OK;
   *report = (struct gpnn_cg_report){.converged = true};
   if (columns == 0 || matrix->outer == 0 || matrix->inner == 0) return GPNN_OK;
+  if (options->weigh != NULL) memset(x, 0, matrix->outer * matrix->inner * columns * sizeof *x);
   s.blocks = gpnn_blocks_of(matrix->outer, matrix->inner, options->threads);
   if (steps != NULL) {
     steps->columns = columns;

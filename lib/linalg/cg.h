@@ -43,6 +43,11 @@ struct gpnn_cg_options {
    * another thread. */
   void (*progress)(void *context, size_t iteration, double residual);
   void *progress_context;
+  /* Unless NULL, decides after each step of a column, by how many it has taken and its residual,
+   * what the next one shall count in its solution: usually 1; 0: it has finished.  The first step
+   * counts 1.  The answer for a column that is within its tolerance is ignored. */
+  double (*weigh)(void *context, size_t column, size_t steps, double residual);
+  void *weigh_context;
 };
 
 /* The steps a_k and b_k that columns took, from which follows a tridiagonal matrix with the
@@ -55,7 +60,8 @@ struct gpnn_cg_steps {
 
 struct gpnn_cg_report {
   size_t iterations; /* of the column that took most, restarts included */
-  double residual;   /* the worst true residual, |B - A X| / |B|, computed anew at the end */
+  double residual;   /* the worst true residual, |B - A X| / |B|, computed anew at the end; with
+                        weights the worst of the iterates, which the solutions are not */
   bool converged; /* all columns are within twice the tolerance, or under stops_at_mean their mean
                      is */
 };
@@ -67,6 +73,10 @@ struct gpnn_cg_report {
  * failure: '*report' says so.  'steps' (zeroed, or NULL if unwanted) gets those of the first start,
  * and is the caller's to release, after a failure too.  Memory: four more blocks, or three without
  * a preconditioner.  columns = 0 does nothing.
+ *
+ * With weights, solutions start at 0, and as they are not the iterates that residuals belong to,
+ * the iteration starts only once; residuals are computed anew from the iterates every 50 steps
+ * instead, which takes one more block.
  *
  * GPNN_ENUMERIC: the matrix is not positive definite, or a number is not finite.  GPNN_ENOMEM, and
  * what the products fail with.  'x' is then undefined.

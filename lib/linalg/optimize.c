@@ -126,6 +126,7 @@ static double rate_of(const struct gpnn_adam *adam, size_t t)
 {
   double done = (double)t / (double)adam->n_steps;
   double rate = adam->falling ? adam->rate * (1 - done) : adam->rate;
+  if (adam->half_life > 0) rate /= sqrt(1 + (double)t / adam->half_life);
   for (size_t i = 0; i < adam->n_drops && done >= adam->drop[i]; i++) rate /= 5;
   return rate;
 }
@@ -140,6 +141,20 @@ static bool stands_still(const struct gpnn_adam *adam, size_t n_done, size_t n, 
   for (size_t i = 0; i < n; i++) most = fmax(most, fabs(u[i] - before[i]));
   memcpy(before, u, n * sizeof *u);
   return most < adam->least_move;
+}
+
+/* The value where steps have ended, 'u', which becomes the result. */
+static enum gpnn_status finish(gpnn_objective *objective, void *context, size_t n, size_t n_steps,
+                               const double *u, struct gpnn_optimize_report *own, double *x,
+                               struct gpnn_optimize_report *report, struct gpnn_error *err)
+{
+  enum gpnn_status status = objective(context, n, u, &own->end, NULL, err);
+  if (status != GPNN_OK) return status;
+  own->n_evaluations++;
+  if (n_steps == 0) own->start = own->end;
+  memcpy(x, u, n * sizeof *x);
+  *report = *own;
+  return GPNN_OK;
 }
 
 enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, void *context, size_t n,
@@ -173,13 +188,38 @@ enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, void *context, si
     own.outcome = "nothing moves any more";
     break;
   }
-  if (status == GPNN_OK) status = objective(context, n, u, &own.end, NULL, err);
-  if (status == GPNN_OK) {
+  if (status == GPNN_OK)
+    status = finish(objective, context, n, adam->n_steps, u, &own, x, report, err);
+  free(gradient);
+  return status;
+}
+
+/* ---- adagrad --------------------------------------------------------------------------- */
+
+enum gpnn_status gpnn_optimize_adagrad(gpnn_objective *objective, void *context, size_t n,
+                                       const struct gpnn_adagrad *adagrad, double *x,
+                                       struct gpnn_optimize_report *report, struct gpnn_error *err)
+{
+  const double epsilon = 1e-8;
+  struct gpnn_optimize_report own = {.outcome = "all steps are done"};
+  double *gradient = gpnn_alloc(n, 3, sizeof *gradient);
+  if (gradient == NULL) return gpnn_fail_memory(err, "for the optimiser");
+  double *squares = gradient + n, *u = squares + n;
+  enum gpnn_status status = GPNN_OK;
+  memcpy(u, x, n * sizeof *x);
+  for (size_t t = 0; t < adagrad->n_steps && status == GPNN_OK; t++) {
+    status = objective(context, n, u, &own.end, gradient, err);
+    if (status != GPNN_OK) break;
+    if (t == 0) own.start = own.end;
+    for (size_t i = 0; i < n; i++) {
+      squares[i] += gradient[i] * gradient[i];
+      u[i] -= adagrad->rate * gradient[i] / (sqrt(squares[i]) + epsilon);
+      if (adagrad->lower != NULL) u[i] = fmin(fmax(u[i], adagrad->lower[i]), adagrad->upper[i]);
+    }
     own.n_evaluations++;
-    if (adam->n_steps == 0) own.start = own.end;
-    memcpy(x, u, n * sizeof *x);
-    *report = own;
   }
+  if (status == GPNN_OK)
+    status = finish(objective, context, n, adagrad->n_steps, u, &own, x, report, err);
   free(gradient);
   return status;
 }

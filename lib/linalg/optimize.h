@@ -3,7 +3,8 @@
  *
  * lbfgs is the limited-memory BFGS method of NLopt, for deterministic objectives with gradients;
  * adam is a first-order method with beta (0.9, 0.999) and epsilon 1e-8, which also serves
- * objectives that are random samples (gpnn-methods(7), equation 4.24). Threads: no shared state.
+ * objectives that are random samples (gpnn-methods(7), equation 4.24); so is adagrad, whose steps
+ * shrink as gradients accumulate (equation 17.27).  Threads: no shared state.
  */
 #ifndef GPNN_LINALG_OPTIMIZE_H
 #define GPNN_LINALG_OPTIMIZE_H
@@ -48,6 +49,8 @@ struct gpnn_adam {
   size_t n_steps;
   double rate;
   bool falling;                /* the rate decreases linearly to zero */
+  double half_life;            /* > 0: the rate of step t is divided by sqrt(1 + t / half_life); 0:
+                                  it is not */
   size_t n_drops;              /* 0, or the rate becomes a fifth of what it was at each of these */
   const double *drop;          /* n_drops: fractions of the steps, ascending */
   const double *lower, *upper; /* bounds, n numbers each, or both NULL */
@@ -64,6 +67,20 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_optimize_adam(gpnn_objective *objective, v
                                                     size_t n, const struct gpnn_adam *adam,
                                                     double *x, struct gpnn_optimize_report *report,
                                                     struct gpnn_error *err);
+
+struct gpnn_adagrad {
+  size_t n_steps;
+  double rate;
+  const double *lower, *upper; /* bounds, n numbers each, or both NULL */
+};
+
+/* The same by Adagrad (Duchi, Hazan and Singer 2011): each number moves by the rate times its
+ * gradient over the root of the sum of all squares of it so far, and 1e-8. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_optimize_adagrad(gpnn_objective *objective, void *context,
+                                                       size_t n, const struct gpnn_adagrad *adagrad,
+                                                       double *x,
+                                                       struct gpnn_optimize_report *report,
+                                                       struct gpnn_error *err);
 
 #ifdef __cplusplus
 }

@@ -34,6 +34,9 @@ enum gpnn_panel_form {
   GPNN_PANEL_RBF
 };
 
+/* Rows of a matrix that squares() takes at a time. */
+enum { GPNN_PANEL_STRIP = 8 };
+
 struct gpnn_panel_set {
   const char *name;
   size_t lanes; /* doubles in a vector; there are twice as many floats */
@@ -64,6 +67,27 @@ struct gpnn_panel_set {
   /* Replaces n values of r^2 by correlations.  The exponential, subnormal results included, and the
    * square root are each accurate to 1 unit in the last place. */
   void (*correlate)(enum gpnn_panel_form form, size_t n, double *r2);
+
+  /* Writes to one panel the squared distances of its rows to 'n' points.  'rows' has the 'd'
+   * coordinates of the rows, one array of 'row_stride' numbers after another, and 'points' those of
+   * the points, 'stride' numbers each: a multiple of 8, and at least n. */
+  void (*distances)(size_t n, size_t d, size_t stride, const double *points, size_t row_stride,
+                    const double *rows, double *a);
+
+  /* Adds to 'sum' (lanes) the products of the rows of one panel with 'weights' (n). */
+  void (*weigh)(size_t n, const double *a, const double *weights, double *sum);
+
+  /* Writes the least number in each row of one panel of n >= 1 columns to 'smallest' (lanes). */
+  void (*least)(size_t n, const double *a, double *smallest);
+
+  /* Adds to 'sum' (n_rows) the squares of the products of each row of the panels 'a', of n columns,
+   * with GPNN_PANEL_STRIP rows of another matrix, which are zero but for columns [begin, end):
+   * element (w, j) of these is strip[(j - begin) * GPNN_PANEL_STRIP + w].  'sum' has room for whole
+   * panels. */
+  void (*squares)(size_t n, size_t begin, size_t end, const double *strip, size_t n_rows,
+                  const double *a, double *sum);
+  void (*squares_float)(size_t n, size_t begin, size_t end, const float *strip, size_t n_rows,
+                        const float *a, float *sum);
 
   /* Rounds a trapezoid of doubles to one of floats, in their own layout. */
   void (*narrow)(size_t n, size_t n_rows, const double *a, float *narrowed);

@@ -112,11 +112,11 @@ INLINE vec_double correlation(enum gpnn_panel_form form, vec_double r2)
     break;                                      \
   }
 
-INLINE void fill_tile(enum gpnn_panel_form form, size_t d, size_t stride, const double *rows,
-                      const double *columns, double *a)
+INLINE void cross_tile(enum gpnn_panel_form form, size_t d, size_t row_stride, const double *rows,
+                       size_t stride, const double *columns, double *a)
 {
   vec_double r2[COLUMNS] = {0};
-  for (size_t c = 0; c < d; c++, rows += stride, columns += stride) {
+  for (size_t c = 0; c < d; c++, rows += row_stride, columns += stride) {
     vec_double x = *(const vec_double *)rows;
     EACH (w, 0, COLUMNS) {
       vec_double difference = x - columns[w];
@@ -132,7 +132,7 @@ INLINE void fill_form(enum gpnn_panel_form form, size_t n, size_t n_rows, size_t
   size_t panel = gpnn_panel_size(n, LANES);
   for (size_t i = 0; i < n_rows; i += LANES, a += panel)
     for (size_t j = 0; j < n && j < i + LANES; j += COLUMNS)
-      fill_tile(form, d, stride, columns + i, columns + j, a + j * LANES);
+      cross_tile(form, d, stride, columns + i, stride, columns + j, a + j * LANES);
 }
 
 static void fill(enum gpnn_panel_form form, size_t n, size_t n_rows, size_t d, size_t stride,

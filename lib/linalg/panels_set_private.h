@@ -41,6 +41,8 @@
 #include "linalg/panels_factor_private.h"
 #include "linalg/panels_invert_private.h"
 #include "linalg/panels_kernel_private.h"
+#include "linalg/panels_points_private.h"
+#include "linalg/panels_squares_private.h"
 #undef REAL
 #undef ROOT
 #undef LARGEST
@@ -54,6 +56,7 @@
 #define LANES (2 * DOUBLES)
 #include "linalg/panels_factor_private.h"
 #include "linalg/panels_mixed_private.h"
+#include "linalg/panels_squares_private.h"
 
 #define PASTE(a, b) a##b
 #define SET_OF(name) PASTE(gpnn_panels_, name)
@@ -70,6 +73,11 @@ const struct gpnn_panel_set SET_OF(SET) = {.name = TEXT(SET),
                                            .invert = invert,
                                            .fill = fill,
                                            .correlate = correlate,
+                                           .distances = distances,
+                                           .weigh = weigh,
+                                           .least = least,
+                                           .squares = squares_double,
+                                           .squares_float = squares_float,
                                            .narrow = narrow,
                                            .forward = forward,
                                            .backward = backward,

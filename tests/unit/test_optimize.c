@@ -205,6 +205,43 @@ static void no_more_evaluations_than_allowed(void **state)
   assert_string_equal(report.outcome, "the evaluations are used up");
 }
 
+static void adam_divides_its_rate_by_a_root_of_the_steps(void **state)
+{
+  (void)state;
+  double seen[10] = {0}, x = 0;
+  struct gpnn_optimize_report report;
+  const struct gpnn_adam adam = {.n_steps = 3, .rate = 0.5, .half_life = 1};
+  assert_ok(gpnn_optimize_adam(steps_down, seen, 1, &adam, &x, &report, &err));
+  assert_near(x, -0.5 * (1 + 1 / sqrt(2) + 1 / sqrt(3)), 1e-6);
+}
+
+static void adagrad_steps_by_accumulated_squares(void **state)
+{
+  (void)state;
+  double seen[10] = {0}, x = 0;
+  struct gpnn_optimize_report report;
+  const struct gpnn_adagrad adagrad = {.n_steps = 4, .rate = 0.5};
+  assert_ok(gpnn_optimize_adagrad(steps_down, seen, 1, &adagrad, &x, &report, &err));
+  assert_near(x, -0.5 * (1 + 1 / sqrt(2) + 1 / sqrt(3) + 1. / 2), 1e-7);
+  assert_near(report.start, 0, 0);
+  assert_near(report.end, 3 * x, 1e-12);
+  assert_int_equal(report.n_evaluations, 5);
+}
+
+static void adagrad_keeps_within_bounds(void **state)
+{
+  (void)state;
+  double x[] = {1, 1}, end = -5;
+  const double lower = 0.25, upper = 2;
+  struct gpnn_optimize_report report;
+  struct gpnn_adagrad adagrad = {.n_steps = 200, .rate = 0.3, .lower = &lower, .upper = &upper};
+  assert_ok(gpnn_optimize_adagrad(bowl, NULL, 1, &adagrad, x, &report, &err));
+  assert_true(x[0] == 0.25);
+  adagrad.lower = adagrad.upper = NULL;
+  assert_fails(gpnn_optimize_adagrad(cliff, &end, 2, &adagrad, x, &report, &err), GPNN_EIO, "disk");
+  assert_true(x[0] == 0.25);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -220,6 +257,9 @@ int main(void)
       cmocka_unit_test(adam_divides_its_rate_by_five_at_each_drop),
       cmocka_unit_test(adam_keeps_within_bounds),
       cmocka_unit_test(no_more_evaluations_than_allowed),
+      cmocka_unit_test(adam_divides_its_rate_by_a_root_of_the_steps),
+      cmocka_unit_test(adagrad_steps_by_accumulated_squares),
+      cmocka_unit_test(adagrad_keeps_within_bounds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -306,6 +306,98 @@ static void a_block_has_the_correlations_of_its_points(void **state)
       }
 }
 
+/* Rows of panels, and the points they are compared with. */
+enum { CROSS_ROWS = 48, CROSS_MOST = 300 };
+
+static void distances_and_weighted_sums_are_those_of_the_points(void **state)
+{
+  (void)state;
+  const struct gpnn_panel_set *set;
+  static double points[D * 304], rows[D * CROSS_ROWS], weights[CROSS_MOST];
+  struct gpnn_rng rng = seeded(3);
+  for (size_t k = 0; k < sizeof points / sizeof *points; k++) points[k] = gpnn_rng_normal(&rng);
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) rows[k] = gpnn_rng_normal(&rng);
+  for (size_t j = 0; j < CROSS_MOST; j++) weights[j] = gpnn_rng_normal(&rng);
+  for (size_t s = 0; (set = gpnn_panels_at(s)) != NULL; s++)
+    for (size_t n = 1; n <= CROSS_MOST; n = 2 * n + 1) {
+      double *a = gpnn_alloc(gpnn_panel_size(n, set->lanes), 1, sizeof *a);
+      double *aligned = gpnn_alloc(D, CROSS_ROWS, sizeof *aligned);
+      assert_true(a != NULL && aligned != NULL);
+      memcpy(aligned, rows, sizeof rows);
+      set->distances(n, D, 304, points, CROSS_ROWS, aligned + set->lanes, a);
+      _Alignas(64) double sum[8] = {0};
+      for (size_t i = 0; i < set->lanes; i++) sum[i] = 2;
+      set->weigh(n, a, weights, sum);
+      _Alignas(64) double smallest[8];
+      set->least(n, a, smallest);
+      for (size_t i = 0; i < set->lanes; i++) {
+        long double expected = 2;
+        double least = INFINITY;
+        for (size_t j = 0; j < n; j++) {
+          long double r2 = 0;
+          for (size_t c = 0; c < D; c++) {
+            long double t =
+                (long double)rows[c * CROSS_ROWS + set->lanes + i] - points[c * 304 + j];
+            r2 += t * t;
+          }
+          assert_near(a[j * set->lanes + i], (double)r2, 1e-15 * (double)(1 + r2));
+          expected += r2 * weights[j];
+          least = fmin(least, a[j * set->lanes + i]);
+        }
+        assert_near(smallest[i], least, 0);
+        assert_near(sum[i], (double)expected, 1e-12);
+      }
+      free(a);
+      free(aligned);
+    }
+}
+
+/* With both types of numbers, and the same bytes for a row wherever it is. */
+static void squares_are_those_of_the_products(void **state)
+{
+  (void)state;
+  const struct gpnn_panel_set *set;
+  enum { N = 150, BEGIN = 9, END = 143, STRIP = GPNN_PANEL_STRIP };
+  struct gpnn_rng rng = seeded(4);
+  static double strip[(END - BEGIN) * STRIP], rows[CROSS_ROWS][N];
+  static float narrow[(END - BEGIN) * STRIP];
+  for (size_t k = 0; k < sizeof strip / sizeof *strip; k++)
+    narrow[k] = (float)(strip[k] = gpnn_rng_normal(&rng));
+  for (size_t i = 0; i < CROSS_ROWS; i++)
+    for (size_t j = 0; j < N; j++) rows[i][j] = i % 7 == 3 ? rows[3][j] : gpnn_rng_normal(&rng);
+  for (size_t j = 0; j < N; j++)
+    for (size_t i = 10; i < CROSS_ROWS; i += 7) rows[i][j] = rows[3][j];
+  for (size_t s = 0; (set = gpnn_panels_at(s)) != NULL; s++) {
+    size_t floats = 2 * set->lanes;
+    double *a = gpnn_alloc(gpnn_panel_size(N, 1), CROSS_ROWS, sizeof *a);
+    float *b = gpnn_alloc(gpnn_panel_size(N, 1), CROSS_ROWS, sizeof *b);
+    assert_true(a != NULL && b != NULL);
+    for (size_t i = 0; i < CROSS_ROWS; i++)
+      for (size_t j = 0; j < N; j++) {
+        a[gpnn_panel_at(N, set->lanes, i, j)] = rows[i][j];
+        b[gpnn_panel_at(N, floats, i, j)] = (float)rows[i][j];
+      }
+    _Alignas(64) double sum[CROSS_ROWS] = {0};
+    _Alignas(64) float sum_float[CROSS_ROWS] = {0};
+    set->squares(N, BEGIN, END, strip, CROSS_ROWS, a, sum);
+    set->squares_float(N, BEGIN, END, narrow, CROSS_ROWS, b, sum_float);
+    for (size_t i = 0; i < CROSS_ROWS; i++) {
+      long double expected = 0;
+      for (size_t w = 0; w < STRIP; w++) {
+        long double product = 0;
+        for (size_t j = BEGIN; j < END; j++)
+          product += (long double)rows[i][j] * strip[(j - BEGIN) * STRIP + w];
+        expected += product * product;
+      }
+      assert_near(sum[i], (double)expected, 1e-12 * (double)expected);
+      assert_near(sum_float[i], (double)expected, 3e-6 * (double)expected);
+      if (i % 7 == 3) assert_true(sum[i] == sum[3] && sum_float[i] == sum_float[3]);
+    }
+    free(a);
+    free(b);
+  }
+}
+
 /* ---- mixed precision ----------------------------------------------------------------------- */
 
 static void floats_solve_to_their_precision(void **state)
@@ -378,6 +470,8 @@ int main(void)
       cmocka_unit_test(roots_are_within_a_unit_in_the_last_place),
       cmocka_unit_test(edges_of_correlations),
       cmocka_unit_test(a_block_has_the_correlations_of_its_points),
+      cmocka_unit_test(distances_and_weighted_sums_are_those_of_the_points),
+      cmocka_unit_test(squares_are_those_of_the_products),
       cmocka_unit_test(floats_solve_to_their_precision),
   };
   gpnn_blas_single_thread();

@@ -1,0 +1,28 @@
+/*
+ * dense: a symmetric matrix that is stored, as linalg/cg.h multiplies by it.
+ *
+ * Vectors lie one after another (outer = 1, inner = n).  The product of a column may differ in its
+ * last digits with the number of columns that it is made with, but not with the threads.
+ */
+#ifndef GPNN_LINALG_DENSE_H
+#define GPNN_LINALG_DENSE_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+#include "linalg/cg.h"
+
+struct gpnn_dense {
+  size_t n;        /* at most INT_MAX */
+  const double *a; /* borrowed; n by n, both triangles */
+  int threads;     /* that share a product */
+};
+
+/* The matrix for a solver, which borrows 'dense'. */
+struct gpnn_cg_matrix gpnn_dense_matrix(struct gpnn_dense *dense);
+
+/* Y = A X, a gpnn_cg_product of a struct gpnn_dense.  Does not fail. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_dense_multiply(void *dense, size_t columns, const double *x,
+                                                     double *y, struct gpnn_error *err);
+
+#endif
