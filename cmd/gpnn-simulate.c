@@ -7,6 +7,7 @@ static const struct cli_mode modes[] = {
     {"risk", "risk curves and their slopes, landscapes, derivatives", simulate_risk},
     {"data", "synthetic tables, of any number of rows", simulate_data},
     {"grid", "synthetic observations of sites at times, some of them missing", simulate_grid},
+    {"views", "objects that two parties see in different columns", simulate_views},
     {"advise", "what more rows, neighbours or better parameters would do for an index",
      simulate_advise},
 };

@@ -298,7 +298,7 @@ static enum gpnn_status run_target(struct run *r, struct opened *opened, size_t 
 static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {
   struct run r = {.cli = cli, .a = arguments};
-  struct opened opened = {0};
+  struct opened opened = {.without_model = "the advice is about an index"};
   struct gpnn_output *output = NULL;
   bool table = r.a->form != TABLE_NONE;
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), r.a->params, false, &opened, err);

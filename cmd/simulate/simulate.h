@@ -10,6 +10,7 @@ int simulate_limits(int argc, char **argv);
 int simulate_risk(int argc, char **argv);
 int simulate_data(int argc, char **argv);
 int simulate_grid(int argc, char **argv);
+int simulate_views(int argc, char **argv);
 int simulate_advise(int argc, char **argv);
 
 #endif
