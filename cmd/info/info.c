@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "cmd/common/facts.h"
 #include "cmd/info/grid.h"
+#include "cmd/info/model.h"
 #include "dataset/index.h"
 #include "kernel/parameters.h"
 #include "stats/moments.h"
@@ -28,7 +29,10 @@ static void put_rows(struct facts *facts, const struct gpnn_dataset *c)
 {
   char fingerprint[17];
   snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, c->fingerprint);
-  facts_text(facts, "file", c->grid == NULL ? "gpnn index" : "gpnn grid index");
+  facts_text(facts, "file",
+             c->grid != NULL     ? "gpnn grid index"
+             : c->stored != NULL ? "gpnn model"
+                                 : "gpnn index");
   facts_text(facts, "fingerprint", fingerprint);
   if (c->grid == NULL) {
     facts_count(facts, "rows", c->n);
@@ -169,7 +173,7 @@ static void put_targets(struct facts *facts, const struct gpnn_dataset *c)
     const struct gpnn_dataset *view = gpnn_dataset_target(c, t);
     facts_open_part(facts, NULL, '{');
     put_name(facts, "target", &view->schema.target);
-    if (gpnn_dataset_n_classes(view) > 0) {
+    if (gpnn_dataset_n_classes(view) > 0 && view->stored == NULL) {
       put_classes(facts, view);
     } else {
       facts_number(facts, "target-mean", view->scaling.y_mean);
@@ -335,13 +339,15 @@ static enum gpnn_status describe_index(struct facts *facts, const struct gpnn_in
   gpnn_mask_all(shown, "\t\n");
   put_rows(facts, c);
   if (c->grid != NULL) info_put_grid(facts, c);
+  enum gpnn_status status = GPNN_OK;
+  if (c->stored != NULL) status = info_put_model(facts, gpnn_index_path(index), c, err);
   put_columns(facts, c);
-  if (c->grid == NULL) put_search(facts, c);
+  if (c->grid == NULL && c->stored == NULL) put_search(facts, c);
   put_provenance(facts, shown);
   put_sections(facts, index);
   if (verify) facts_text(facts, "verified", "yes");
   free(shown);
-  return GPNN_OK;
+  return status;
 }
 
 /* ---- parameters --------------------------------------------------------------------------- */

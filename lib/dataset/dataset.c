@@ -19,6 +19,12 @@ enum gpnn_status gpnn_dataset_new_views(struct gpnn_dataset_source *source, stru
   return GPNN_OK;
 }
 
+/* Element 'i' of an array that may be missing. */
+static const double *from(const double *array, size_t i)
+{
+  return array == NULL ? NULL : array + i;
+}
+
 /* Makes a view of target 't' of all rows, with which it shares whatever does not depend on the
  * target. */
 static void set_view(struct gpnn_dataset *view, const struct gpnn_dataset *rows, size_t t)
@@ -27,8 +33,8 @@ static void set_view(struct gpnn_dataset *view, const struct gpnn_dataset *rows,
   *view = *rows;
   view->target = t;
   if (t > 0) {
-    view->y = rows->more + (t - 1) * n;
-    view->calibration_y = rows->calibration_more + (t - 1) * c;
+    view->y = from(rows->more, (t - 1) * n);
+    view->calibration_y = from(rows->calibration_more, (t - 1) * c);
     view->schema.target = rows->schema.more[t - 1];
     view->scaling.y_mean = rows->scaling.more[t - 1].mean;
     view->scaling.y_sd = rows->scaling.more[t - 1].sd;
@@ -40,6 +46,8 @@ static void set_view(struct gpnn_dataset *view, const struct gpnn_dataset *rows,
   if (rows->offset != NULL) {
     view->offset = rows->offset + t * n;
     view->calibration_offset = rows->calibration_offset + t * c;
+  }
+  if (rows->schema.n_offsets > 0) {
     view->schema.offsets = rows->schema.offsets + t;
     view->schema.n_offsets = 1;
   }
@@ -156,6 +164,8 @@ enum gpnn_status gpnn_dataset_search(const struct gpnn_dataset *dataset,
   const struct gpnn_dataset_source *source = dataset->source;
   if (dataset->grid != NULL)
     return gpnn_fail(err, GPNN_EMISMATCH, "a grid has cells, not rows to search");
+  if (dataset->stored != NULL)
+    return gpnn_fail(err, GPNN_EMISMATCH, "a model file has no rows to search");
   bool is_stored = source != NULL && source->load != NULL && !dataset->is_partial;
   if (is_stored) return source->load(source->context, search, err);
   const struct gpnn_search_report report = gpnn_dataset_search_report(dataset);

@@ -29,6 +29,7 @@ extern "C" {
 
 struct gpnn_dataset_source;
 struct gpnn_grid;      /* dataset/grid.h */
+struct gpnn_stored;    /* dataset/stored.h */
 struct gpnn_transform; /* stats/transform.h */
 
 /* The 'target' of a dataset that is no target's view. */
@@ -110,6 +111,9 @@ struct gpnn_dataset {
   const struct gpnn_grid *grid; /* of a grid (dataset/grid.h): the observed cells, which are the n
                                    rows in their order; 'x' is then NULL, as the coordinates of a
                                    cell are those of its levels.  NULL: the data are rows */
+  const struct gpnn_stored *stored; /* of a model file (dataset/stored.h), which stands for n
+                                       training rows that it does not have: 'x' and 'y' are NULL, as
+                                       is 'calibration_x'.  NULL: the data are rows or a grid */
   const double *observed; /* n: the targets, standardised, where 'y' and 'noise' are pseudo-targets
                              and their noise (dataset/transformed.h), which 'calibration_y' and
                              'scaling' are not about; NULL: 'y' has the targets */
@@ -150,8 +154,8 @@ struct gpnn_search_metric gpnn_dataset_search_metric(const struct gpnn_dataset *
 /*
  * Loads the stored search, or builds one if none is stored.  The caller frees '*search' with
  * gpnn_search_free(), before the dataset, whose rows and mapped tree it uses.  GPNN_EMISMATCH: the
- * dataset is a grid.  GPNN_EFORMAT: the stored search is damaged; other outcomes as
- * gpnn_search_load() and gpnn_search_build().  After a failure '*search' is not set.
+ * dataset is a grid or a model file's.  GPNN_EFORMAT: the stored search is damaged; other outcomes
+ * as gpnn_search_load() and gpnn_search_build().  After a failure '*search' is not set.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_search(const struct gpnn_dataset *dataset,
                                                      struct gpnn_search **search,

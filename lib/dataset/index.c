@@ -53,22 +53,30 @@ static size_t read_start(const char *path, void *bytes, size_t capacity)
   return got;
 }
 
-bool gpnn_index_recognise(const char *path)
+/* What 'path' begins as: its kind, or GPNN_CONTAINER_UNKNOWN.  '*is_cut' becomes true of a
+ * container that ends before its kind shows. */
+static enum gpnn_container_kind kind_of(const char *path, bool *is_cut)
 {
   char bytes[GPNN_CONTAINER_KIND_BYTES];
-  enum gpnn_container_kind kind;
+  enum gpnn_container_kind kind = GPNN_CONTAINER_UNKNOWN;
   size_t got = read_start(path, bytes, sizeof bytes);
-  return gpnn_container_recognise(bytes, got, &kind) &&
-         (kind == GPNN_CONTAINER_INDEX || kind == GPNN_CONTAINER_GRID || got < sizeof bytes);
+  bool is_container = gpnn_container_recognise(bytes, got, &kind);
+  *is_cut = is_container && got < sizeof bytes;
+  return is_container ? kind : GPNN_CONTAINER_UNKNOWN;
 }
 
-/* True if 'path' begins as an index of kind grid does. */
-static bool is_grid(const char *path)
+bool gpnn_index_recognise(const char *path)
 {
-  char bytes[GPNN_CONTAINER_KIND_BYTES];
-  enum gpnn_container_kind kind;
-  size_t got = read_start(path, bytes, sizeof bytes);
-  return gpnn_container_recognise(bytes, got, &kind) && kind == GPNN_CONTAINER_GRID;
+  bool is_cut;
+  enum gpnn_container_kind kind = kind_of(path, &is_cut);
+  return is_cut || kind == GPNN_CONTAINER_INDEX || kind == GPNN_CONTAINER_GRID ||
+         kind == GPNN_CONTAINER_MODEL;
+}
+
+bool gpnn_index_is_model(const char *path)
+{
+  bool is_cut;
+  return kind_of(path, &is_cut) == GPNN_CONTAINER_MODEL;
 }
 
 const char *gpnn_index_look(const char *path)
@@ -193,27 +201,33 @@ static enum gpnn_status set_parts(struct gpnn_index *index, struct gpnn_error *e
   return GPNN_OK;
 }
 
-/* Reads what the open container holds, rows or a grid. */
-static enum gpnn_status read_dataset(struct gpnn_index *index, bool has_grid,
-                                     struct gpnn_error *err)
-{
-  enum gpnn_status status =
-      has_grid ? gpnn_index_read_grid(index, err) : gpnn_index_read(index, err);
-  if (status == GPNN_OK) status = set_groups(index, err);
-  if (status != GPNN_OK || !has_grid) return status;
-  index->dataset.fingerprint = gpnn_container_fingerprint(index->container);
-  return GPNN_OK;
-}
-
 /* Gives the dataset the views of its targets, and its search. */
 static enum gpnn_status set_source(struct gpnn_index *index, struct gpnn_error *err)
 {
   index->source.load = load_stored;
   index->source.context = index;
   index->source.metric = (struct gpnn_search_metric){index->lengthscale, index->rotation};
-  index->dataset.fingerprint = gpnn_container_fingerprint(index->container);
   enum gpnn_status status = gpnn_dataset_set_views(&index->source, &index->dataset, err);
   return status == GPNN_OK ? set_parts(index, err) : status;
+}
+
+/* What an open container of this kind holds: rows, a grid, or a model. */
+static const struct gpnn_container_format *format_of(enum gpnn_container_kind kind)
+{
+  if (kind == GPNN_CONTAINER_GRID) return &gpnn_index_grid_format;
+  return kind == GPNN_CONTAINER_MODEL ? &gpnn_index_model_format : &gpnn_index_format;
+}
+
+static enum gpnn_status read_dataset(struct gpnn_index *index, enum gpnn_container_kind kind,
+                                     struct gpnn_error *err)
+{
+  enum gpnn_status status = kind == GPNN_CONTAINER_GRID    ? gpnn_index_read_grid(index, err)
+                            : kind == GPNN_CONTAINER_MODEL ? gpnn_index_read_model(index, err)
+                                                           : gpnn_index_read(index, err);
+  if (status == GPNN_OK) status = set_groups(index, err);
+  index->dataset.fingerprint = gpnn_container_fingerprint(index->container);
+  if (status != GPNN_OK || kind == GPNN_CONTAINER_GRID) return status;
+  return kind == GPNN_CONTAINER_MODEL ? gpnn_index_set_model(index, err) : set_source(index, err);
 }
 
 /* True if 'n' targets are classes or, where they may be, missing. */
@@ -264,16 +278,16 @@ enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bo
   }
   pthread_mutex_init(loading, NULL);
   opened->loading = loading;
-  bool has_grid = is_grid(path);
-  enum gpnn_status status = gpnn_container_open(
-      &opened->container, path, has_grid ? &gpnn_index_grid_format : &gpnn_index_format, err);
+  bool is_cut;
+  enum gpnn_container_kind kind = kind_of(path, &is_cut);
+  enum gpnn_status status = gpnn_container_open(&opened->container, path, format_of(kind), err);
   const char *look = status == GPNN_EMISMATCH ? gpnn_index_look(path) : NULL;
   if (look != NULL)
     status = gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not an index%s", path, look,
                        strcmp(look, "a table") == 0 ? ": make one with gpnn-index" : "");
-  if (status == GPNN_OK) status = read_dataset(opened, has_grid, err);
-  if (status == GPNN_OK && !has_grid) status = set_source(opened, err);
-  if (status == GPNN_OK && gpnn_index_has_classes(&opened->dataset.schema))
+  if (status == GPNN_OK) status = read_dataset(opened, kind, err);
+  if (status == GPNN_OK && kind != GPNN_CONTAINER_MODEL &&
+      gpnn_index_has_classes(&opened->dataset.schema))
     status = check_classes(opened, err);
   if (status == GPNN_OK && verify) status = gpnn_index_verify(opened, err);
   opened->is_verified = verify;
@@ -320,6 +334,8 @@ void gpnn_index_close(struct gpnn_index *index)
   for (size_t a = 0; a < index->n_factor_names; a++) free(index->factor_name[a]);
   free(index->factor_name);
   free(index->factor);
+  free(index->stored);
+  gpnn_state_free(index->arrays);
   gpnn_container_close(index->container);
   pthread_mutex_destroy(index->loading);
   free(index->loading);

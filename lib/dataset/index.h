@@ -78,11 +78,22 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_write_grid(const char *path,
                                                        struct gpnn_error *err);
 
 /*
- * Opens 'path', a regular file, which is an index of rows or of kind grid: the dataset of the
- * latter has a grid, and neither rows nor a search.  Header, lengths and small sections are checked
- * at once; rows and search only if 'verify', which reads the whole file and compares all checksums.
- * The search is not loaded before gpnn_dataset_search() asks for it.  '*index' is set on success
- * only.
+ * Writes a model file (gpnn-model(5)): 'dataset' is that of all rows of the index that the model
+ * was estimated from, with 'stored', whose arrays and text are written instead of its rows.
+ * Otherwise as gpnn_index_write(); models/model_file.h is for those who have a model.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_write_stored(const char *path,
+                                                         const struct gpnn_dataset *dataset,
+                                                         const char *volatile *watch,
+                                                         struct gpnn_error *err);
+
+/*
+ * Opens 'path', a regular file, which is an index of rows or of kind grid, or a model file: the
+ * dataset of a grid has that, and the one of a model file 'stored' (dataset/stored.h), and neither
+ * has rows nor a search.  Of a model file all sections are checked at once.  Header, lengths and
+ * small sections are checked at once; rows and search only if 'verify', which reads the whole file
+ * and compares all checksums. The search is not loaded before gpnn_dataset_search() asks for it.
+ * '*index' is set on success only.
  *
  *   GPNN_EMISMATCH  the file is not an index: "train.tsv is a table, not an index: make one with
  *                   gpnn-index"
@@ -105,9 +116,12 @@ bool gpnn_index_section(const struct gpnn_index *index, size_t i, char tag[5], u
 /* The path that it was opened with; belongs to the index. */
 const char *gpnn_index_path(const struct gpnn_index *index);
 
-/* True if 'path' is a regular file that begins as an index of either kind does, or is cut short
- * before its kind shows, as gpnn_index_open() then says.  It may still be damaged. */
+/* True if 'path' is a regular file that begins as what gpnn_index_open() opens does, or is cut
+ * short before its kind shows, as that then says.  It may still be damaged. */
 bool gpnn_index_recognise(const char *path);
+
+/* True if 'path' is a regular file that begins as a model file does. */
+bool gpnn_index_is_model(const char *path);
 
 /* What the regular file 'path' looks like from its first bytes, as static text: "a table",
  * "a parameters file", or a kind of container ("an index").  NULL: unknown, or it cannot be read.

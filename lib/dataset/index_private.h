@@ -11,6 +11,7 @@
 #include "dataset/grid.h"
 #include "dataset/index.h"
 #include "dataset/index_parts_private.h"
+#include "dataset/stored.h"
 
 struct gpnn_index {
   struct gpnn_container *container; /* owned */
@@ -25,6 +26,8 @@ struct gpnn_index {
   struct gpnn_grid_factor *factor;    /* owned; those of the grid */
   char **factor_name;                 /* owned; n_factor_names texts, theirs */
   size_t n_factor_names;
+  struct gpnn_state *arrays;  /* owned; of a model file; NULL: it is none */
+  struct gpnn_stored *stored; /* owned; those of the views and of all rows, for a model file */
   bool is_verified;
   pthread_mutex_t *loading; /* owned; loading a search uses the container's stream, of which only
                                one may be open at a time */
@@ -40,6 +43,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_read(struct gpnn_index *index, struc
 /* The same for a file of kind grid, whose sections are: */
 extern const struct gpnn_container_format gpnn_index_grid_format;
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_read_grid(struct gpnn_index *index,
+                                                      struct gpnn_error *err);
+
+/* The same for a model file, whose sections are below; and then, once the inputs have their groups,
+ * its views. */
+extern const struct gpnn_container_format gpnn_index_model_format;
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_read_model(struct gpnn_index *index,
+                                                       struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_set_model(struct gpnn_index *index,
                                                       struct gpnn_error *err);
 
 /* Checks all checksums and the fingerprint, that numbers of rows are finite, that variances are

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -312,6 +313,24 @@ static enum gpnn_status read_limited(void *context, size_t from, size_t count, d
   return status;
 }
 
+/* Puts the moments that are given of the target in place of those of its 'n' rows, none of which is
+ * farther than sqrt(n) sd from their mean. */
+static enum gpnn_status set_target(const struct gpnn_scaling_columns *columns, size_t n,
+                                   struct gpnn_moments *moments, size_t *at, struct gpnn_error *err)
+{
+  static const double most = 1e9;
+  const struct gpnn_moments *given = columns->target;
+  const double farthest = fabs(moments->mean - given->mean) + sqrt((double)n) * moments->sd;
+  *at = columns->n_in;
+  if (!(farthest / given->sd <= most))
+    return gpnn_fail(err, GPNN_EDATA,
+                     "its values may be more than %g times the sd that is given from the mean that "
+                     "is given",
+                     most);
+  *moments = *given;
+  return GPNN_OK;
+}
+
 /* Learns limits and tails if they are wanted, then moments, then everything else. */
 static enum gpnn_status learn_in_turn(struct gpnn_scaling *learnt,
                                       const struct gpnn_scaling_columns *columns,
@@ -336,6 +355,8 @@ static enum gpnn_status learn_in_turn(struct gpnn_scaling *learnt,
   for (size_t t = 0; t <= columns->n_more; t++)
     if (is_classes(columns, t) && !isnan(moments[columns->n_in + t].mean))
       moments[columns->n_in + t] = (struct gpnn_moments){.mean = 0, .sd = 1};
+  if (status == GPNN_OK && columns->target != NULL)
+    status = set_target(columns, rows->n, &moments[columns->n_in], at, err);
   if (status == GPNN_OK) status = learn(learnt, columns, &replaced, moments, at, err);
   free(moments);
   return status;
@@ -349,6 +370,8 @@ enum gpnn_status gpnn_scaling_learn_rows(struct gpnn_scaling *scaling,
 {
   size_t n = rows->n, n_in = columns->n_in, wrong = SIZE_MAX;
   if (n < 2) return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few, at least 2 are needed", n);
+  if (columns->target != NULL && (columns->n_more > 0 || is_classes(columns, 0)))
+    return gpnn_fail(err, GPNN_EINVAL, "mean and sd are given of one target of numbers only");
   if (n_in == 0 || n_in > INT_MAX)
     return gpnn_fail(err, GPNN_EDATA, "%zu inputs, not from 1 to %d", n_in, INT_MAX);
   struct gpnn_scaling learnt = {.method = method, .n_in = n_in};
@@ -461,11 +484,31 @@ double gpnn_scaling_restore(const struct gpnn_scaling *scaling, double z, double
   return restore(scaling->y_mean, scaling->y_sd, z, offset);
 }
 
+/* The decimal number nearest to 'x' with as few digits as are standardised to 'z' without loss;
+ * false if even those of 'x' itself are not. */
+static bool shorten(double mean, double weight, double z, double x, double *value)
+{
+  enum { FEWEST = 15, MOST = 17, TEXT = 40 };
+  for (int digits = FEWEST; digits <= MOST; digits++) {
+    char text[TEXT];
+    snprintf(text, sizeof text, "%.*g", digits, x);
+    *value = strtod(text, NULL);
+    if ((*value - mean) * weight == z) return true;
+  }
+  return false;
+}
+
 double gpnn_scaling_restore_input(const struct gpnn_scaling *scaling, size_t j, double z)
 {
-  double weight = scaling->weight[j];
-  if (weight == 0) return scaling->mean[j];
-  return scaling->mean[j] == 0 && weight == 1 ? z : restore(scaling->mean[j], 1 / weight, z, 0);
+  double mean = scaling->mean[j], weight = scaling->weight[j], value;
+  if (weight == 0) return mean;
+  if (mean == 0 && weight == 1) return z;
+  double x = mean + z / weight;
+  /* Rounding may have moved 'x' off the number that 'z' was made of. */
+  const double near[] = {x, nextafter(x, -INFINITY), nextafter(x, INFINITY)};
+  for (size_t i = 0; i < sizeof near / sizeof near[0]; i++)
+    if (shorten(mean, weight, z, near[i], &value)) return value;
+  return restore(mean, 1 / weight, z, 0);
 }
 
 void gpnn_scaling_release(struct gpnn_scaling *scaling)

@@ -78,7 +78,9 @@ struct gpnn_scaling_columns {
   /* NULL: inputs get no limits.  Otherwise they do where they need them (dataset/limits.h), except
    * under none, and this describes their outliers. */
   struct gpnn_outlier_columns *outliers;
-  bool compresses; /* long tails, except under none */
+  bool compresses;                   /* long tails, except under none */
+  const struct gpnn_moments *target; /* mean and sd to standardise a single target of numbers by,
+                                        whatever its rows; NULL: those of its rows */
 };
 
 /*
@@ -90,9 +92,11 @@ struct gpnn_scaling_columns {
  * further target or a regressor is constant; a regressor is a linear combination of a constant and
  * those before it (less than 1e-12 of its variance is its own, by a Cholesky factor of their
  * correlations); differences between values overflow, or under whiten their variance does.
- * GPNN_EDATA, and '*at' is SIZE_MAX: fewer than 2 rows, a constant target, or no input varies.
- * GPNN_EINVAL: groups under whiten.  GPNN_ENUMERIC: the covariance overflows or has no eigenvalues.
- * GPNN_ENOMEM, and whatever 'rows' fails with.  'at' may be NULL.
+ * GPNN_EDATA, and '*at' is n_in: values of the target may be more than 1e9 times the 'target' sd
+ * from that mean. GPNN_EDATA, and '*at' is SIZE_MAX: fewer than 2 rows, a constant target, or no
+ * input varies. GPNN_EINVAL: groups under whiten, or 'target' is given of several targets or of
+ * classes. GPNN_ENUMERIC: the covariance overflows or has no eigenvalues. GPNN_ENOMEM, and whatever
+ * 'rows' fails with.  'at' may be NULL.
  *
  * Columns far from zero lose no digits; under scale, columns of magnitude 1e+-150 neither overflow
  * nor vanish.
@@ -126,8 +130,9 @@ double gpnn_scaling_noise(const struct gpnn_scaling *scaling, double variance);
  * to some 14 digits exactly. */
 double gpnn_scaling_restore(const struct gpnn_scaling *scaling, double z, double offset);
 
-/* The same of feature 'j' under the method scale: its value where it is standardised to 'z', or its
- * only one if it was dropped. */
+/* A value of feature 'j' that the method scale standardises to exactly 'z', of few decimal digits
+ * (at least 15), so that it joins with the table's text; the nearest there is if none does, and the
+ * only value of a feature that was dropped. */
 double gpnn_scaling_restore_input(const struct gpnn_scaling *scaling, size_t j, double z);
 
 void gpnn_scaling_release(struct gpnn_scaling *scaling);

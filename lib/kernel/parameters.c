@@ -63,6 +63,19 @@ static enum gpnn_status check_classes(const struct gpnn_parameters *params,
                    name, n);
 }
 
+/* A family has its arrays in a model file, and nothing else predicts from one. */
+static enum gpnn_status check_family(const struct gpnn_parameters *params,
+                                     const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  bool has_family = params->family != GPNN_FAMILY_NONE;
+  if (has_family == (dataset->stored != NULL)) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EMISMATCH,
+                   has_family ? "the parameters are those of a model file, which predicts by "
+                                "itself: give it in place of the index"
+                              : "the parameters are made for training rows, which a model file "
+                                "does not have: give them with their index");
+}
+
 static enum gpnn_status check_member(const struct gpnn_parameters *params,
                                      const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
@@ -98,7 +111,8 @@ enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
                                        const struct gpnn_dataset *dataset, bool *other_index,
                                        struct gpnn_error *err)
 {
-  enum gpnn_status status = check_classes(params, dataset, err);
+  enum gpnn_status status = check_family(params, dataset, err);
+  if (status == GPNN_OK) status = check_classes(params, dataset, err);
   for (size_t k = 0; k < gpnn_parameters_n_members(params) && status == GPNN_OK; k++) {
     status = check_member(gpnn_parameters_member(params, k), dataset, err);
     if (status != GPNN_OK && k > 0)

@@ -87,6 +87,15 @@ enum gpnn_inference {
   GPNN_INFERENCE_POLYA_GAMMA = 1, /* by Polya-Gamma variables (models/augmented/augmented.h) */
 };
 
+/* What a model is made of. */
+enum gpnn_family {
+  GPNN_FAMILY_NONE = 0,      /* training rows, or a grid: no approximation of the process */
+  GPNN_FAMILY_COLLAPSED = 1, /* inducing points, with the optimal posterior of their values */
+  GPNN_FAMILY_DIAG = 2,      /* inducing points, with as many numbers for their covariance */
+  GPNN_FAMILY_TUCKER = 3,    /* inducing points on a grid, their mean a Tucker tensor */
+  GPNN_FAMILY_AUGMENTED = 4, /* training rows, and rows that another's model was asked about */
+};
+
 /* The Polya-Gamma variables, omega, of the training rows; zeroed: all are at the median of the
  * log-normal distribution nearest to theirs. */
 struct gpnn_omega {
@@ -159,6 +168,7 @@ struct gpnn_provenance {
  */
 struct gpnn_parameters {
   char *target; /* owned; the name of the target that they belong to; NULL: the only one */
+  enum gpnn_family family;
   struct gpnn_covariance covariance;
   struct gpnn_grid_process grid;
   struct gpnn_mean_function mean;
@@ -170,7 +180,7 @@ struct gpnn_parameters {
   double dispersion; /* > 0: of negative binomial counts (likelihood/count.h); 0: none */
   double degrees;    /* > 2: degrees of freedom of the predictive distribution, a Student t; 0:
                         it is Gaussian */
-  size_t neighbours; /* m >= 1; of a grid 0 */
+  size_t neighbours; /* m >= 1; 0 of a grid, and of a family that has none */
   struct gpnn_transform transform; /* of the target, to which everything above belongs */
   struct gpnn_calibration calibration;
   struct gpnn_provenance provenance;
@@ -240,6 +250,35 @@ gpnn_parameters_write_with_state(const struct gpnn_parameters *params, size_t n,
                                  const struct gpnn_state *state, struct gpnn_output *output,
                                  struct gpnn_error *err);
 
+/* ---- of a model file ---------------------------------------------------------------------- */
+
+/* The same as gpnn_parameters_read() of 'length' bytes of text in memory, which messages call
+ * 'name'. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_text(struct gpnn_parameters **params,
+                                                           size_t *n, const char *name,
+                                                           const char *text, size_t length,
+                                                           struct gpnn_error *err);
+
+/*
+ * Reads a calibration alone from 'path': a text of parameters with nothing but the lines that
+ * calibration writes, and 'index', for each target of a model file.  It replaces that of 'params'
+ * ('n', with families), whose kernel scale and noise variance its factor multiplies.
+ *
+ * Outcomes as for gpnn_parameters_read(), and GPNN_EDATA: it has another line; GPNN_EMISMATCH: it
+ * is of other targets.  After a failure 'params' may have the calibration of some targets.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_calibration(struct gpnn_parameters *params,
+                                                                  size_t n, const char *path,
+                                                                  struct gpnn_error *err);
+
+/* Writes the calibration alone of 'n' >= 1 targets, with their comments; outcomes as for
+ * gpnn_parameters_write(). */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_write_calibration(const struct gpnn_parameters *params, size_t n,
+                                  struct gpnn_output *output, struct gpnn_error *err);
+
+/* ---- what belongs to parameters ------------------------------------------------------------ */
+
 /* Adds the omega of parameters to a state, if they were learnt, so that they are read again with
  * them.  GPNN_ENOMEM: nothing is added. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_store_omega(const struct gpnn_parameters *params,
@@ -258,12 +297,16 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters 
  * wrong number of lengthscales or coefficients, a rotation of the wrong size, were made from an
  * index of other columns, are of classes where the target is a number, of others than the target
  * has, or of a number where it holds classes; or they are of a grid where the dataset is rows, of
- * rows where it is a grid, or of a grid with other factors.  On success '*other_index' says whether
+ * rows where it is a grid, or of a grid with other factors; or they have a family where it is no
+ * model file's, or none where it is.  On success '*other_index' says whether
  * they were made from another index of the same columns, which deserves a warning.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
                                                        const struct gpnn_dataset *dataset,
                                                        bool *other_index, struct gpnn_error *err);
+
+/* "collapsed", "diag", "tucker", "augmented": as the line of the text has it; NULL of none. */
+const char *gpnn_parameters_family_name(enum gpnn_family family);
 
 /* GPNN_EMISMATCH: the parameters are of a grid, where those of rows are needed. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check_rows(const struct gpnn_parameters *params,

@@ -236,11 +236,39 @@ static enum gpnn_status check_grid(struct gpnn_parameters_reader *reader)
   return gpnn_parameters_refuse_block(reader, "the likelihood of a grid is gaussian or student");
 }
 
+/* Families predict numbers, each by one model, and from no neighbours. */
+static enum gpnn_status check_family(struct gpnn_parameters_reader *reader)
+{
+  struct gpnn_parameters *target = &reader->blocks[reader->n_blocks - 1];
+  if (target->family == GPNN_FAMILY_NONE) return GPNN_OK;
+  if (gpnn_parameters_in_member(reader))
+    return gpnn_parameters_refuse_block(reader, "a family is not one of several members");
+  if (target->likelihood == GPNN_LIKELIHOOD_CATEGORICAL ||
+      gpnn_likelihood_is_of_counts(target->likelihood))
+    return gpnn_parameters_refuse_block(reader,
+                                        "the likelihood of a family is gaussian, student or local");
+  if (target->transform.kind != GPNN_TRANSFORM_NONE)
+    return gpnn_parameters_refuse_block(reader, "transform: a family has none");
+  if (target->covariance.n_rotation > 0)
+    return gpnn_parameters_refuse_block(reader, "rotation: a family has none");
+  if (target->mean.kind != GPNN_MEAN_ZERO)
+    return gpnn_parameters_refuse_block(reader, "mean: that of a family is zero");
+  target->neighbours = 0;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_parameters_complete_calibration(struct gpnn_parameters_reader *reader)
+{
+  if (reader->n_seen == 0) return gpnn_parameters_refuse_block(reader, "no calibration");
+  return check_scale(reader);
+}
+
 enum gpnn_status gpnn_parameters_complete(struct gpnn_parameters_reader *reader)
 {
   enum gpnn_status status = check_lines(reader);
   if (status == GPNN_OK) status = gpnn_parameters_complete_factors(reader);
   if (status == GPNN_OK) status = check_grid(reader);
+  if (status == GPNN_OK) status = check_family(reader);
   if (status != GPNN_OK) return status;
   if (!gpnn_parameters_can_have(reader->params->covariance.kernelscale,
                                 reader->params->covariance.noise))

@@ -24,6 +24,7 @@ struct gpnn_parameters_line {
   enum kind kind;
   bool required, shared; /* shared: only the target has it, not its further members */
   bool of_rows;          /* the parameters of a grid do not have it */
+  bool calibrates;       /* a calibration alone may have it, and nothing else */
   enum range range;      /* of NUMBER and LIST */
   uint64_t most;         /* of COUNT, which is at least 1 */
   size_t value, length;  /* offsets in struct gpnn_parameters: of a double, a size_t, a
@@ -120,6 +121,36 @@ enum gpnn_status gpnn_parameters_read_list(struct gpnn_parameters_reader *reader
 }
 
 /* ---- the model ---------------------------------------------------------------------------- */
+
+static const char *const families[] = {[GPNN_FAMILY_NONE] = NULL,
+                                       [GPNN_FAMILY_COLLAPSED] = "collapsed",
+                                       [GPNN_FAMILY_DIAG] = "diag",
+                                       [GPNN_FAMILY_TUCKER] = "tucker",
+                                       [GPNN_FAMILY_AUGMENTED] = "augmented"};
+
+const char *gpnn_parameters_family_name(enum gpnn_family family)
+{
+  return families[family];
+}
+
+static enum gpnn_status read_family(struct gpnn_parameters_reader *reader, struct gpnn_span word)
+{
+  char shown[GPNN_MASK_BYTES];
+  for (size_t f = 1; f < sizeof families / sizeof *families; f++)
+    if (strlen(families[f]) == word.length && memcmp(families[f], word.at, word.length) == 0) {
+      reader->params->family = (enum gpnn_family)f;
+      return GPNN_OK;
+    }
+  return gpnn_parameters_refuse(reader, "family: \"%s\" is not one of collapsed, diag, tucker",
+                                gpnn_mask(shown, word.at, word.length));
+}
+
+static enum gpnn_status write_family(const struct gpnn_parameters *params,
+                                     struct gpnn_output *output, struct gpnn_error *err)
+{
+  if (params->family == GPNN_FAMILY_NONE) return GPNN_OK;
+  return gpnn_output_printf(output, err, "family\t%s\n", families[params->family]);
+}
 
 static enum gpnn_status read_kernel(struct gpnn_parameters_reader *reader, struct gpnn_span word)
 {
@@ -345,6 +376,7 @@ static const struct gpnn_parameters_line lines[] = {
      .write = gpnn_parameters_write_factors},
     {"factor-mean", OTHER, .shared = true, .read = gpnn_parameters_read_factor_mean,
      .write = gpnn_parameters_write_factor_mean},
+    {"family", OTHER, .of_rows = true, .shared = true, .read = read_family, .write = write_family},
     {"kernel", OTHER, .of_rows = true, .required = true, .read = read_kernel,
      .write = write_kernel},
     {"rotation", LIST, .of_rows = true, AT(covariance.rotation), LENGTH(covariance.n_rotation),
@@ -357,15 +389,19 @@ static const struct gpnn_parameters_line lines[] = {
     {"coefficients", LIST, .of_rows = true, AT(mean.coefficients), LENGTH(mean.n_coefficients)},
     {"covariance", OTHER, .of_rows = true, .many = true, .read = read_covariance,
      .write = write_covariance},
-    {"likelihood", OTHER, .shared = true, .read = gpnn_parameters_read_likelihood,
-     .write = gpnn_parameters_write_likelihood},
-    {"scale", NUMBER, .shared = true, .range = POSITIVE, AT(scale.factor),
+    {"likelihood", OTHER, .calibrates = true, .shared = true,
+     .read = gpnn_parameters_read_likelihood, .write = gpnn_parameters_write_likelihood},
+    {"scale", NUMBER, .calibrates = true, .shared = true, .range = POSITIVE, AT(scale.factor),
      .check = gpnn_parameters_check_scale},
-    {"scale-misfit", TERM, .of_rows = true, .shared = true, AT(scale.term[GPNN_SCALE_MISFIT])},
-    {"scale-nearest", TERM, .of_rows = true, .shared = true, AT(scale.term[GPNN_SCALE_NEAREST])},
-    {"scale-share", TERM, .of_rows = true, .shared = true, AT(scale.term[GPNN_SCALE_SHARE])},
-    {"scale-mean", TERM, .of_rows = true, .shared = true, AT(scale.term[GPNN_SCALE_MEAN])},
-    {"scale-mean-square", TERM, .of_rows = true, .shared = true,
+    {"scale-misfit", TERM, .calibrates = true, .of_rows = true, .shared = true,
+     AT(scale.term[GPNN_SCALE_MISFIT])},
+    {"scale-nearest", TERM, .calibrates = true, .of_rows = true, .shared = true,
+     AT(scale.term[GPNN_SCALE_NEAREST])},
+    {"scale-share", TERM, .calibrates = true, .of_rows = true, .shared = true,
+     AT(scale.term[GPNN_SCALE_SHARE])},
+    {"scale-mean", TERM, .calibrates = true, .of_rows = true, .shared = true,
+     AT(scale.term[GPNN_SCALE_MEAN])},
+    {"scale-mean-square", TERM, .calibrates = true, .of_rows = true, .shared = true,
      AT(scale.term[GPNN_SCALE_MEAN_SQUARE])},
     {"inference", OTHER, .of_rows = true, .read = gpnn_parameters_read_inference,
      .write = gpnn_parameters_write_inference},
@@ -378,7 +414,8 @@ static const struct gpnn_parameters_line lines[] = {
     {"link-bias", LIST, .of_rows = true, AT(link.bias), LENGTH(link.n_bias)},
     {"dispersion", NUMBER, .of_rows = true, .shared = true, .range = POSITIVE, AT(dispersion),
      .check = check_dispersion},
-    {"degrees", NUMBER, .shared = true, .range = POSITIVE, AT(degrees), .check = check_degrees},
+    {"degrees", NUMBER, .calibrates = true, .shared = true, .range = POSITIVE, AT(degrees),
+     .check = check_degrees},
     {"transform", OTHER, .shared = true, .many = true, .read = gpnn_parameters_read_transform,
      .write = gpnn_parameters_write_transform},
     {"neighbours", COUNT, .of_rows = true, .most = INT_MAX, AT(neighbours)},
@@ -390,13 +427,14 @@ static const struct gpnn_parameters_line lines[] = {
     {"fit-thin", OTHER, .read = gpnn_parameters_read_thin, .write = gpnn_parameters_write_thin},
     {"fit-options", OTHER, .many = true, .read = gpnn_parameters_read_options,
      .write = gpnn_parameters_write_options},
-    {"calibration", OTHER, .shared = true, .read = read_factor, .write = write_factor},
+    {"calibration", OTHER, .calibrates = true, .shared = true, .read = read_factor,
+     .write = write_factor},
     {"temperature", NUMBER, .shared = true, .range = POSITIVE, AT(calibration.temperature)},
-    {"conformal", OTHER, .shared = true, .many = true, .read = read_conformal,
+    {"conformal", OTHER, .calibrates = true, .shared = true, .many = true, .read = read_conformal,
      .write = write_conformal},
-    {"distances", OTHER, .of_rows = true, .shared = true, .many = true, .read = read_distances,
-     .write = write_distances},
-    {"index", OTHER, .read = read_index, .write = write_index},
+    {"distances", OTHER, .calibrates = true, .of_rows = true, .shared = true, .many = true,
+     .read = read_distances, .write = write_distances},
+    {"index", OTHER, .calibrates = true, .read = read_index, .write = write_index},
 };
 #define N_LINES (sizeof lines / sizeof *lines)
 
@@ -420,6 +458,11 @@ bool gpnn_parameters_line_is_required(const struct gpnn_parameters_line *line)
 bool gpnn_parameters_line_is_of_rows(const struct gpnn_parameters_line *line)
 {
   return line->of_rows;
+}
+
+bool gpnn_parameters_line_calibrates(const struct gpnn_parameters_line *line)
+{
+  return line->calibrates;
 }
 
 static enum gpnn_status read_values(const struct gpnn_parameters_line *line,

@@ -51,6 +51,7 @@ struct gpnn_parameters_reader {
   const char *name;       /* of the stream, for messages */
   size_t line;            /* number of the current line */
   struct gpnn_error *err;
+  bool calibration_alone; /* the text has no other lines than those that calibrate */
   /* Of the last block: */
   struct gpnn_parameters *params;       /* in 'blocks', or among the members of its last */
   bool seen[GPNN_PARAMETERS_MAX_LINES]; /* which lines of the table were read */
@@ -72,6 +73,9 @@ bool gpnn_parameters_line_is_required(const struct gpnn_parameters_line *line);
 
 /* True if the parameters of a grid do not have the line. */
 bool gpnn_parameters_line_is_of_rows(const struct gpnn_parameters_line *line);
+
+/* True if the line belongs to a calibration, so that a calibration alone may have it. */
+bool gpnn_parameters_line_calibrates(const struct gpnn_parameters_line *line);
 
 /* Reads what follows the name of a line into the last block.  GPNN_EDATA: no value, too many, or a
  * bad one; the block is of a further member, and the line concerns the target as a whole. */
@@ -96,6 +100,16 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_complete(struct gpnn_parameters
  * to 1, and all were made from one index. */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_parameters_complete_target(struct gpnn_parameters_reader *reader);
+
+/* The same at the end of a target of a calibration alone. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_complete_calibration(struct gpnn_parameters_reader *reader);
+
+/* Reads all of a stream into 'reader', whose 'err' and 'calibration_alone' are set.  '*state' is
+ * set if one came with the text, or NULL.  After a failure the caller still frees the blocks. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_stream(struct gpnn_parameters_reader *reader,
+                                                             const char *path,
+                                                             struct gpnn_state **state);
 
 /* GPNN_EDATA with "stream:line: " and the sentence. */
 GPNN_PRINTF(2, 3)

@@ -62,6 +62,7 @@ static enum gpnn_status begin_target(struct gpnn_parameters_reader *reader)
 
 static enum gpnn_status complete_target(struct gpnn_parameters_reader *reader)
 {
+  if (reader->calibration_alone) return gpnn_parameters_complete_calibration(reader);
   enum gpnn_status status = gpnn_parameters_complete(reader);
   return status == GPNN_OK ? gpnn_parameters_complete_target(reader) : status;
 }
@@ -175,6 +176,18 @@ static bool is_name(struct gpnn_span word, const char *name)
   return strlen(name) == word.length && memcmp(name, word.at, word.length) == 0;
 }
 
+/* A calibration alone says nothing of the process, which its model file knows better. */
+static enum gpnn_status refuse_uncalibrating(struct gpnn_parameters_reader *reader,
+                                             struct gpnn_span name)
+{
+  char shown[GPNN_MASK_BYTES];
+  return gpnn_parameters_refuse(
+      reader,
+      "%s: is not part of a calibration; a model file has its own: give what "
+      "gpnn-calibrate wrote for it",
+      gpnn_mask(shown, name.at, name.length));
+}
+
 static enum gpnn_status read_line(struct gpnn_parameters_reader *reader, struct gpnn_span line)
 {
   struct gpnn_span whole = line, name = gpnn_parameters_next_word(&line);
@@ -183,15 +196,18 @@ static enum gpnn_status read_line(struct gpnn_parameters_reader *reader, struct 
     return read_comment(reader,
                         (struct gpnn_span){name.at, whole.length - (size_t)(name.at - whole.at)});
   if (is_name(name, "target")) return read_target(reader, line);
-  if (is_name(name, "member")) return read_member(reader, line);
+  if (is_name(name, "member") && !reader->calibration_alone) return read_member(reader, line);
   const struct gpnn_parameters_line *entry;
   size_t i = 0;
   while ((entry = gpnn_parameters_line_at(i)) != NULL &&
          !is_name(name, gpnn_parameters_line_name(entry)))
     i++;
-  if (entry == NULL && memchr(name.at, '.', name.length) != NULL && reader->n_seen > 0)
+  bool is_factor = memchr(name.at, '.', name.length) != NULL && !reader->calibration_alone;
+  if (entry == NULL && is_factor && reader->n_seen > 0)
     return gpnn_parameters_read_factor_line(reader, name, line);
   if (entry == NULL) return unknown_name(reader, name);
+  if (reader->calibration_alone && !gpnn_parameters_line_calibrates(entry))
+    return refuse_uncalibrating(reader, name);
   if (reader->seen[i])
     return gpnn_parameters_refuse(reader, "%s: given a second time",
                                   gpnn_parameters_line_name(entry));
@@ -281,7 +297,17 @@ static enum gpnn_status read_text(struct gpnn_parameters_reader *reader, struct 
   return read_lines(reader, text);
 }
 
-/* Reads the text of parameters, which may be in a state. */
+/* Reads the text of all blocks. */
+static enum gpnn_status read_blocks(struct gpnn_parameters_reader *reader, struct gpnn_span text)
+{
+  enum gpnn_status status = begin_target(reader);
+  if (status == GPNN_OK) status = read_text(reader, text);
+  forget_names(reader);
+  gpnn_parameters_forget_factors(reader);
+  return status;
+}
+
+/* The same of text that may be in a state. */
 static enum gpnn_status read_either(struct gpnn_parameters_reader *reader, struct gpnn_span bytes,
                                     struct gpnn_state **state)
 {
@@ -290,39 +316,60 @@ static enum gpnn_status read_either(struct gpnn_parameters_reader *reader, struc
   if (is_state(bytes.at, bytes.length))
     status = gpnn_state_read(state, &text.at, &text.length, reader->name, bytes.at, bytes.length,
                              reader->err);
-  return status == GPNN_OK ? read_text(reader, text) : status;
+  return status == GPNN_OK ? read_blocks(reader, text) : status;
+}
+
+enum gpnn_status gpnn_parameters_read_stream(struct gpnn_parameters_reader *reader,
+                                             const char *path, struct gpnn_state **state)
+{
+  struct gpnn_input *input = NULL;
+  char *bytes = NULL;
+  size_t length = 0;
+  enum gpnn_status status = gpnn_input_open(&input, path, reader->err);
+  if (status != GPNN_OK) return status;
+  reader->name = gpnn_input_name(input);
+  status = read_bytes(input, &bytes, &length, reader->err);
+  if (status == GPNN_OK) status = read_either(reader, (struct gpnn_span){bytes, length}, state);
+  for (size_t i = 0; i < reader->n_blocks && status == GPNN_OK; i++)
+    status = gpnn_parameters_take_omega(&reader->blocks[i], *state, reader->name, reader->err);
+  free(bytes);
+  gpnn_input_close(input);
+  return status;
+}
+
+/* Hands the blocks to the caller, or after a failure frees them. */
+static enum gpnn_status finish(struct gpnn_parameters_reader *reader, enum gpnn_status status,
+                               struct gpnn_parameters **params, size_t *n)
+{
+  if (status != GPNN_OK) {
+    gpnn_parameters_free(reader->blocks, reader->n_blocks);
+    return status;
+  }
+  *params = reader->blocks;
+  *n = reader->n_blocks;
+  return GPNN_OK;
 }
 
 enum gpnn_status gpnn_parameters_read_with_state(struct gpnn_parameters **params, size_t *n,
                                                  struct gpnn_state **state, const char *path,
                                                  struct gpnn_error *err)
 {
-  struct gpnn_input *input = NULL;
   struct gpnn_parameters_reader reader = {.err = err};
   struct gpnn_state *found = NULL;
-  char *bytes = NULL;
-  size_t length = 0;
-  enum gpnn_status status = gpnn_input_open(&input, path, err);
-  if (status != GPNN_OK) return status;
-  reader.name = gpnn_input_name(input);
-  status = read_bytes(input, &bytes, &length, err);
-  if (status == GPNN_OK) status = begin_target(&reader);
-  if (status == GPNN_OK) status = read_either(&reader, (struct gpnn_span){bytes, length}, &found);
-  for (size_t i = 0; i < reader.n_blocks && status == GPNN_OK; i++)
-    status = gpnn_parameters_take_omega(&reader.blocks[i], found, reader.name, err);
-  forget_names(&reader);
-  gpnn_parameters_forget_factors(&reader);
-  if (status == GPNN_OK) {
-    *params = reader.blocks;
-    *n = reader.n_blocks;
+  enum gpnn_status status = gpnn_parameters_read_stream(&reader, path, &found);
+  if (status == GPNN_OK)
     *state = found;
-  } else {
-    gpnn_parameters_free(reader.blocks, reader.n_blocks);
+  else
     gpnn_state_free(found);
-  }
-  free(bytes);
-  gpnn_input_close(input);
-  return status;
+  return finish(&reader, status, params, n);
+}
+
+enum gpnn_status gpnn_parameters_read_text(struct gpnn_parameters **params, size_t *n,
+                                           const char *name, const char *text, size_t length,
+                                           struct gpnn_error *err)
+{
+  struct gpnn_parameters_reader reader = {.err = err, .name = name};
+  return finish(&reader, read_blocks(&reader, (struct gpnn_span){text, length}), params, n);
 }
 
 enum gpnn_status gpnn_parameters_read(struct gpnn_parameters **params, size_t *n, const char *path,

@@ -3,14 +3,16 @@
 #include "container/state.h"
 #include "kernel/parameters_private.h"
 
-/* All lines of a block except its comments and its target. */
+/* All lines of a block except its comments and its target; or of these, only its calibration. */
 static enum gpnn_status write_values(struct gpnn_output *output,
-                                     const struct gpnn_parameters *params, struct gpnn_error *err)
+                                     const struct gpnn_parameters *params, bool calibration_alone,
+                                     struct gpnn_error *err)
 {
   const struct gpnn_parameters_line *line;
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; (line = gpnn_parameters_line_at(i)) != NULL && status == GPNN_OK; i++)
-    status = gpnn_parameters_line_write(line, params, output, err);
+    if (!calibration_alone || gpnn_parameters_line_calibrates(line))
+      status = gpnn_parameters_line_write(line, params, output, err);
   return status;
 }
 
@@ -28,7 +30,7 @@ static enum gpnn_status write_members(struct gpnn_output *output,
   for (size_t k = 0; k < params->n_members && status == GPNN_OK; k++) {
     status = gpnn_output_printf(output, err, "member\t%zu\n", k + 2);
     if (status == GPNN_OK) status = write_comments(output, &params->members[k], err);
-    if (status == GPNN_OK) status = write_values(output, &params->members[k], err);
+    if (status == GPNN_OK) status = write_values(output, &params->members[k], false, err);
   }
   return status;
 }
@@ -91,8 +93,9 @@ static enum gpnn_status check_factors(const struct gpnn_parameters *params, size
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_parameters_write(const struct gpnn_parameters *params, size_t n,
-                                       struct gpnn_output *output, struct gpnn_error *err)
+static enum gpnn_status write_blocks(const struct gpnn_parameters *params, size_t n,
+                                     bool calibration_alone, struct gpnn_output *output,
+                                     struct gpnn_error *err)
 {
   enum gpnn_status status = check_targets(params, n, err);
   if (status == GPNN_OK) status = check_factors(params, n, err);
@@ -104,10 +107,23 @@ enum gpnn_status gpnn_parameters_write(const struct gpnn_parameters *params, siz
     if (i > 0) status = write_target(output, params[i].target, err);
     if (status == GPNN_OK) status = write_comments(output, &params[i], err);
     if (status == GPNN_OK && i == 0) status = write_target(output, params[i].target, err);
-    if (status == GPNN_OK) status = write_values(output, &params[i], err);
+    if (status == GPNN_OK) status = write_values(output, &params[i], calibration_alone, err);
     if (status == GPNN_OK) status = write_members(output, &params[i], err);
   }
   return status;
+}
+
+enum gpnn_status gpnn_parameters_write(const struct gpnn_parameters *params, size_t n,
+                                       struct gpnn_output *output, struct gpnn_error *err)
+{
+  return write_blocks(params, n, false, output, err);
+}
+
+enum gpnn_status gpnn_parameters_write_calibration(const struct gpnn_parameters *params, size_t n,
+                                                   struct gpnn_output *output,
+                                                   struct gpnn_error *err)
+{
+  return write_blocks(params, n, true, output, err);
 }
 
 static enum gpnn_status pour(void *output, const void *bytes, size_t length, struct gpnn_error *err)

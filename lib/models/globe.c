@@ -49,6 +49,9 @@ enum gpnn_status gpnn_globe_new(struct gpnn_globe **globe, const struct gpnn_dat
                                 int threads, struct gpnn_error *err)
 {
   struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
+  if (dataset->stored != NULL)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "a distance in km is one to training rows, which a model file does not have");
   struct gpnn_globe *new = calloc(1, sizeof *new);
   if (new == NULL) return gpnn_fail_memory(err, "for positions");
   new->d = dataset->d;

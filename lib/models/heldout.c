@@ -4,13 +4,17 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "dataset/stored.h"
 #include "models/heldout_rows.h"
 
 struct gpnn_heldout gpnn_heldout_of_dataset(const struct gpnn_dataset *dataset)
 {
+  const struct gpnn_stored *stored = dataset->stored;
+  bool is_known = stored != NULL && stored->held_out.mean != NULL;
   return (struct gpnn_heldout){.query = {.n = dataset->n_calibration,
                                          .x = dataset->calibration_x,
-                                         .regressors = dataset->calibration_regressors},
+                                         .regressors = dataset->calibration_regressors,
+                                         .known = is_known ? &stored->held_out : NULL},
                                .y = dataset->calibration_y,
                                .noise = dataset->calibration_noise,
                                .exposure = dataset->calibration_exposure,

@@ -67,7 +67,7 @@ struct gpnn_holdout_options {
  */
 
 /* The rows that 'dataset' holds out for calibration, if any: a random sample in random order.  They
- * are borrowed. */
+ * are borrowed.  Those of a model file have no inputs, but their latent functions are known. */
 struct gpnn_heldout gpnn_heldout_of_dataset(const struct gpnn_dataset *dataset);
 
 void gpnn_heldout_release(struct gpnn_heldout *heldout);

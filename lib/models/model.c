@@ -11,6 +11,7 @@
 #include "models/grid/grid.h"
 #include "models/local/local.h"
 #include "models/stack/stack.h"
+#include "models/variational/variational.h"
 
 /* A kind of model, and which parameters it applies to. */
 struct kind {
@@ -45,6 +46,11 @@ static bool is_grid(const struct gpnn_parameters *parameters)
   return parameters->grid.n_factors > 0;
 }
 
+static bool is_variational(const struct gpnn_parameters *parameters)
+{
+  return parameters->family != GPNN_FAMILY_NONE;
+}
+
 static bool is_stack(const struct gpnn_parameters *parameters)
 {
   return parameters->n_members > 0;
@@ -54,6 +60,7 @@ static bool is_stack(const struct gpnn_parameters *parameters)
  * predicts exactly as the local model does; its Student's t distribution comes from the head. */
 static const struct kind kinds[] = {
     {"grid", is_grid, false, &gpnn_grid_ops},
+    {"variational", is_variational, false, &gpnn_variational_ops},
     {"stack", is_stack, true, &gpnn_stack_ops},
     {"polya-gamma", is_augmented, true, &gpnn_augmented_ops},
     {"conjugate", is_conjugate, false, &gpnn_local_ops},
@@ -163,6 +170,9 @@ static enum gpnn_status add_change(struct changes *changes, const struct gpnn_da
   bool is_weighted = !is_replaced && state != NULL &&
                      gpnn_state_find(state, view->schema.target.name, GPNN_STATE_NOISE) != NULL;
   if (!is_transformed && !is_replaced && !is_weighted) return GPNN_OK;
+  if (view->stored != NULL)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "the target of a model file is neither transformed nor replaced");
   changes->any = true;
   if (is_weighted) return find_weights(state, view, &changes->pseudo[view->target], err);
   if (is_transformed) changes->transforms[view->target] = &parameters->transform;

@@ -70,6 +70,7 @@ struct gpnn_holdout_options;        /* models/heldout.h */
 struct gpnn_transformed;            /* dataset/transformed.h */
 struct gpnn_grid_posterior_options; /* models/grid/posterior.h */
 struct gpnn_state;                  /* container/state.h */
+struct gpnn_stored_latent;          /* dataset/stored.h */
 
 /* ---- what goes in ------------------------------------------------------------------------- */
 
@@ -117,6 +118,9 @@ struct gpnn_query {
    * the last; NULL: all that are not excluded. */
   const int64_t *candidates;
   size_t n_candidates;
+  /* Of a model with one channel that predicts from 'stored' (dataset/dataset.h): the latent
+   * functions, which are known, so that 'x' may be NULL; NULL: they are not. */
+  const struct gpnn_stored_latent *known;
 };
 
 /* ---- what comes out ----------------------------------------------------------------------- */

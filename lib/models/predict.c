@@ -81,6 +81,10 @@ static enum gpnn_status output_init(struct output *output, const struct gpnn_mod
   if (options->debias && parameters->n_members > 0)
     return gpnn_fail(err, GPNN_EINVAL,
                      "the bias cannot be removed from the predictions of several members");
+  if (options->debias && dataset->stored != NULL)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "the bias that can be removed is that of nearest neighbours, which a model "
+                     "file does not predict from");
   *output = (struct output){.dataset = dataset,
                             .parameters = parameters,
                             .head = gpnn_head_of(parameters),

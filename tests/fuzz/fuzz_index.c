@@ -2,9 +2,9 @@
  * Indexes whose checksums are right and whose contents are hostile: what opens can be described,
  * searched and predicted from, and whatever is refused is refused in one sentence.
  * The first byte: bit 0, all is to be verified; bit 1, the fingerprint is left wrong; bit 2, the
- * file is of kind grid.  Then
- * sections: a tag of 4 bytes, a byte whose bit 0 is "critical", a length of 2 bytes, the bytes. The
- * file around them is composed here; pack.c brings an index into this form.
+ * file is of kind grid; bit 3, it is a model file.  Then sections: a tag of 4 bytes, a byte whose
+ * bit 0 is "critical", a length of 2 bytes, the bytes. The file around them is composed here;
+ * pack.c brings an index into this form.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -18,8 +18,10 @@
 #include "dataset/index.h"
 #include "dataset/index_fingerprint_private.h"
 #include "dataset/reader.h"
+#include "dataset/stored.h"
 #include "dataset/training.h"
 #include "fuzz.h"
+#include "models/heldout.h"
 
 enum { FRONT = 64 + GPNN_CONTAINER_SECTIONS * 32, HEAD = 7, ROOM = 1 << 20, K = 5, POINTS = 9 };
 
@@ -51,10 +53,10 @@ static size_t cut(const uint8_t *bytes, size_t length, struct piece pieces[GPNN_
 static uint64_t fingerprint(const struct piece *pieces, size_t n)
 {
   static const char *const hashed[] = {
-      "INFO", "COLS", "ROLE", "OCOL", "GCOL", "CLAS", "ECOL", "COLX", "NAME",
-      "STDZ", "LIMS", "TAIL", "MOMS", "EXCH", "HAVE", "FACT", "GRID", "CELL",
-      "LEVL", "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM", "REGR", "CALR",
-      "NOIS", "CALN", "OFFS", "CALO", "EXPO", "CALE", "GRPS", "PART", "CNTS"};
+      "INFO", "COLS", "ROLE", "OCOL", "GCOL", "CLAS", "ECOL", "COLX", "NAME", "STDZ",
+      "LIMS", "TAIL", "MOMS", "EXCH", "HAVE", "FACT", "GRID", "CELL", "LEVL", "ROWS",
+      "YVAL", "CALX", "CALY", "YMOR", "CALM", "REGR", "CALR", "NOIS", "CALN", "OFFS",
+      "CALO", "EXPO", "CALE", "GRPS", "PART", "CNTS", "TEXT", "LIST", "DATA"};
   struct gpnn_fingerprint print = {0};
   for (size_t i = 0; i < sizeof hashed / sizeof *hashed; i++)
     for (size_t j = 0; j < n; j++) {
@@ -137,7 +139,7 @@ static void describe(const struct gpnn_index *index)
         gpnn_dataset_find_target(dataset, dataset->schema.target.name);
     FUZZ_EXPECT(found != NULL && found->target <= t);
     FUZZ_EXPECT(dataset->n > 0 && dataset->d > 0 && dataset->n_groups > 0);
-    describe_classes(dataset);
+    if (dataset->stored == NULL) describe_classes(dataset);
     for (size_t g = 0; g < dataset->n_groups; g++) gpnn_dataset_group_name(dataset, g, name);
     for (size_t j = 0; j < gpnn_schema_features(&dataset->schema); j++) {
       const struct gpnn_limits *limits = &dataset->scaling.limits;
@@ -295,6 +297,54 @@ static void use_grid(const struct gpnn_grid *grid)
   (void)sum;
 }
 
+/* Predicts one row, and what is known of the rows held out, by the model of one target. */
+static void use_channel(const struct gpnn_channel *channel)
+{
+  const struct gpnn_model_options options = {.threads = 1};
+  const struct gpnn_heldout heldout = gpnn_heldout_of_dataset(channel->dataset);
+  struct gpnn_error err = {0};
+  struct gpnn_model *model = NULL;
+  struct gpnn_counts counts = {0};
+  size_t n = heldout.query.n;
+  double *x = calloc(channel->dataset->d, sizeof *x), *known = calloc(n + 1, sizeof *known);
+  double mean = 0, variance = 0;
+  FUZZ_EXPECT(x != NULL && known != NULL);
+  enum gpnn_status status = gpnn_model_new(&model, 1, channel, &options, &err);
+  if (status == GPNN_OK)
+    status = gpnn_model_predict(model, &(struct gpnn_query){.n = 1, .x = x},
+                                &(struct gpnn_latent){.mean = &mean, .variance = &variance},
+                                &counts, &err);
+  if (status == GPNN_OK) FUZZ_EXPECT(!(variance < 0));
+  if (status == GPNN_OK && n > 0)
+    status = gpnn_model_predict(model, &heldout.query, &(struct gpnn_latent){.mean = known},
+                                &counts, &err);
+  if (status != GPNN_OK) fuzz_expect_failure(status, &err);
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) FUZZ_EXPECT(isfinite(known[i]));
+  gpnn_model_free(model);
+  free(known);
+  free(x);
+}
+
+/* Reads the parameters of a model file and makes its models. */
+static void use_model(const struct gpnn_dataset *dataset)
+{
+  const struct gpnn_stored *stored = dataset->stored;
+  struct gpnn_error err = {0};
+  struct gpnn_parameters *params = NULL;
+  size_t n = 0;
+  enum gpnn_status status =
+      gpnn_parameters_read_text(&params, &n, "model", stored->text, stored->length, &err);
+  for (size_t t = 0; t < n && status == GPNN_OK; t++) {
+    struct gpnn_channel channel;
+    bool other_index;
+    params[t].provenance.has_index = false;
+    status = gpnn_channels_find(dataset, 1, &params[t], &channel, &other_index, &err);
+    if (status == GPNN_OK) use_channel(&channel);
+  }
+  if (status != GPNN_OK) fuzz_expect_failure(status, &err);
+  gpnn_parameters_free(params, n);
+}
+
 static void use(const struct gpnn_index *index, bool verified)
 {
   const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
@@ -302,6 +352,12 @@ static void use(const struct gpnn_index *index, bool verified)
   if (dataset->grid != NULL) {
     use_grid(dataset->grid);
     read_rows(index, true);
+    return;
+  }
+  if (dataset->stored != NULL) {
+    use_model(dataset);
+    read_rows(index, true);
+    read_rows(index, false);
     return;
   }
   number_held_out(dataset);
@@ -352,7 +408,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
   bool verify = choice & 1;
   size_t n = cut(bytes, length, pieces);
   uint64_t print = (choice & 2) == 0 ? fingerprint(pieces, n) : 42;
-  enum gpnn_container_kind kind = choice & 4 ? GPNN_CONTAINER_GRID : GPNN_CONTAINER_INDEX;
+  enum gpnn_container_kind kind = choice & 4   ? GPNN_CONTAINER_GRID
+                                  : choice & 8 ? GPNN_CONTAINER_MODEL
+                                               : GPNN_CONTAINER_INDEX;
   size_t file_length = compose(pieces, n, kind, print, file);
   enum gpnn_status status = gpnn_index_open(&index, fuzz_file(0, file, file_length), verify, &err);
   if (status == GPNN_OK)

@@ -1,7 +1,7 @@
 /*
  * Command lines: every tool refuses what it does not understand with one message and status 2, and
  * goes on otherwise, to find here that no file opens and no directory is made.
- * The first line names the tool by a letter, a to j; each further line is an argument.
+ * The first line names the tool by a letter, a to k; each further line is an argument.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -27,6 +27,7 @@ int main_plot(int argc, char **argv);
 int main_predict(int argc, char **argv);
 int main_simulate(int argc, char **argv);
 int main_split(int argc, char **argv);
+int main_tucker(int argc, char **argv);
 
 static const struct {
   const char *name;
@@ -42,6 +43,7 @@ static const struct {
     {"gpnn-simulate", main_simulate},
     {"gpnn-split", main_split},
     {"gpnn", main_gpnn},
+    {"gpnn-tucker", main_tucker},
 };
 
 /* ---- in place of the library's: the linker is told to --wrap them ---- */

@@ -9,18 +9,20 @@
 
 int main(int argc, char **argv)
 {
-  enum { VERIFY = 1, GRID = 4, MOST = 0xffff };
+  enum { VERIFY = 1, GRID = 4, MODEL = 8, MOST = 0xffff };
   struct gpnn_error err = {0};
   struct gpnn_container *container;
   const char *look = argc == 2 ? gpnn_index_look(argv[1]) : NULL;
   bool is_grid = look != NULL && strcmp(look, "a grid index") == 0;
-  const struct gpnn_container_format *format =
-      is_grid ? &gpnn_index_grid_format : &gpnn_index_format;
+  bool is_model = argc == 2 && gpnn_index_is_model(argv[1]);
+  const struct gpnn_container_format *format = is_grid    ? &gpnn_index_grid_format
+                                               : is_model ? &gpnn_index_model_format
+                                                          : &gpnn_index_format;
   if (argc != 2 || gpnn_container_open(&container, argv[1], format, &err) != GPNN_OK) {
     fprintf(stderr, "pack: %s\n", argc == 2 ? err.text : "one index is wanted");
     return EXIT_FAILURE;
   }
-  putchar(is_grid ? VERIFY | GRID : VERIFY);
+  putchar(VERIFY | (is_grid ? GRID : 0) | (is_model ? MODEL : 0));
   for (size_t i = 0; i < gpnn_container_count(container); i++) {
     const struct gpnn_container_section *section = gpnn_container_get(container, i);
     FUZZ_EXPECT(section->length <= MOST);

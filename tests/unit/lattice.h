@@ -5,7 +5,7 @@
 #define GPNN_TESTS_LATTICE_H
 
 #include "linalg/cholesky.h"
-#include "models/grid/system_private.h"
+#include "models/grid/system/system_private.h"
 #include "random.h"
 
 struct lattice {

@@ -349,11 +349,11 @@ static void tables_and_others_are_no_indexes(void **state)
   write_bytes(place->path, whole.at, GPNN_CONTAINER_KIND_BYTES - 1);
   assert_true(gpnn_index_recognise(place->path));
   assert_refused(place->path, false, GPNN_EFORMAT, "truncated: 23 bytes");
-  gpnn_store_u32(whole.at + 20, GPNN_CONTAINER_MODEL);
+  gpnn_store_u32(whole.at + 20, GPNN_CONTAINER_STATE);
   write_sealed(place->path, whole);
-  assert_refused(place->path, false, GPNN_EMISMATCH, "is a model file, not an index");
+  assert_refused(place->path, false, GPNN_EMISMATCH, "is a state file, not an index");
   assert_false(gpnn_index_recognise(place->path));
-  assert_string_equal(gpnn_index_look(place->path), "a model file");
+  assert_string_equal(gpnn_index_look(place->path), "a state file");
   free(whole.at);
 }
 

@@ -581,6 +581,8 @@ static void values_that_do_not_go_together_are_refused(void **state)
   static const struct refusal refusals[] = {
       {BASE "coefficients 1\n", "coefficients: a mean of zero has none"},
       {BASE "mean zero\ncoefficients 1\n", "a mean of zero has none"},
+      {BASE "family augmented\nrotation 1 0 0 1\n", "rotation: a family has none"},
+      {BASE "family collapsed\nmean constant\ncoefficients 1\n", "mean: that of a family is zero"},
       {BASE "covariance 1\n", "covariance: given without coefficients"},
       {BASE "mean linear\n", "mean: linear without coefficients"},
       {BASE "mean constant\ncoefficients 1 2\n",

@@ -403,6 +403,54 @@ static void a_column_that_cannot_be_used_is_named(void **state)
                "t.tsv: column 'r': does not vary");
 }
 
+/* Trains on 'text' by mean 10 and 'sd', whatever comes of it. */
+static enum gpnn_status train_by(struct gpnn_training *training, const char *text, double sd,
+                                 const char *target, struct gpnn_error *error)
+{
+  struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
+  options.target_mean = 10;
+  options.target_sd = sd;
+  return try_to_train(training, text, &(struct gpnn_roles){.target = target, .inputs = "x"},
+                      &options, error);
+}
+
+/* Inputs are scaled as usual, and a target that does not vary is one like others. */
+static void a_target_may_have_a_mean_and_sd_of_its_own(void **state)
+{
+  (void)state;
+  for (int constant = 0; constant < 2; constant++) {
+    struct gpnn_training own = GPNN_TRAINING_INIT;
+    const char *text = constant ? "x\ty\n1\t14\n2\t14\n4\t14\n" : "x\ty\n1\t4\n2\t14\n4\t11\n";
+    const double values[] = {constant ? 14 : 4, 14, constant ? 14 : 11};
+    assert_ok(train_by(&own, text, 4, "y", &err));
+    assert_true(own.dataset.scaling.y_mean == 10 && own.dataset.scaling.y_sd == 4);
+    for (size_t i = 0; i < 3; i++) assert_true(own.dataset.y[i] == (values[i] - 10) / 4);
+    assert_near(own.dataset.x[0] + own.dataset.x[1] + own.dataset.x[2], 0, 1e-15);
+    gpnn_training_release(&own);
+  }
+}
+
+static void a_mean_and_sd_that_do_not_go_with_the_target_are_refused(void **state)
+{
+  (void)state;
+  const struct {
+    const char *text, *target, *message;
+    double sd;
+    enum gpnn_status status;
+  } wrong[] = {
+      {"x\ty\tz\n1\t4\t1\n2\t5\t2\n", "y,z", "one target of numbers", 4, GPNN_EINVAL},
+      {"x\ty\n1\ta\n2\tb\n3\tb\n", "y", "one target of numbers", 4, GPNN_EINVAL},
+      {"x\ty\n1\t4\n2\t1e300\n", "y", "column 'y': its values may be more than", 4, GPNN_EDATA},
+      {"x\ty\n1\t4\n2\t5\n", "y", "column 'y': its values may be more than", 1e-300, GPNN_EDATA},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    struct gpnn_training training = GPNN_TRAINING_INIT;
+    assert_fails(train_by(&training, wrong[i].text, wrong[i].sd, wrong[i].target, &err),
+                 wrong[i].status, wrong[i].message);
+    gpnn_training_release(&training);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -419,6 +467,8 @@ int main(void)
       cmocka_unit_test(bad_rows_of_every_kind_are_left_out_and_counted),
       cmocka_unit_test(datasets_do_not_depend_on_threads),
       cmocka_unit_test(a_column_that_cannot_be_used_is_named),
+      cmocka_unit_test(a_target_may_have_a_mean_and_sd_of_its_own),
+      cmocka_unit_test(a_mean_and_sd_that_do_not_go_with_the_target_are_refused),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -1,0 +1,202 @@
+#include "cmd/tucker/tucker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomic_file.h"
+#include "base/memory.h"
+#include "cmd/common/json.h"
+#include "cmd/common/open.h"
+#include "cmd/common/signals.h"
+#include "cmd/tucker/report.h"
+#include "cmd/tucker/trace.h"
+#include "dataset/index.h"
+#include "linalg/blas_threads.h"
+#include "models/model_file.h"
+
+/* The path of the model while it is not whole; NULL: there is none. */
+static const char *volatile unfinished;
+
+/* What is known of all targets; owned but for what is said. */
+struct run {
+  const struct cli *cli;
+  struct tucker_arguments *a;
+  const struct gpnn_dataset *dataset; /* borrowed */
+  size_t n;                           /* targets that are modelled */
+  const struct gpnn_dataset **views;  /* n */
+  struct gpnn_parameters *params;     /* n */
+  struct gpnn_state *arrays;
+};
+
+/* ---- targets ------------------------------------------------------------------------------ */
+
+static enum gpnn_status find_target(struct run *r, const char *name, size_t length,
+                                    struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  size_t n = gpnn_dataset_n_targets(r->dataset);
+  for (size_t t = 0; t < n; t++) {
+    const struct gpnn_dataset *view = gpnn_dataset_target(r->dataset, t);
+    const char *own = view->schema.target.name;
+    if (strlen(own) != length || memcmp(own, name, length) != 0) continue;
+    for (size_t i = 0; i < r->n; i++)
+      if (r->views[i] == view)
+        return gpnn_fail(err, GPNN_EINVAL, "option --targets: '%s' is there twice",
+                         gpnn_mask(shown, name, length));
+    r->views[r->n++] = view;
+    return GPNN_OK;
+  }
+  return gpnn_fail(err, GPNN_EINVAL, "option --targets: '%s' is not one of the targets",
+                   gpnn_mask(shown, name, length));
+}
+
+/* Classes are no numbers that a mean could be of. */
+static enum gpnn_status check_target(const struct run *r, const struct gpnn_dataset *view,
+                                     struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  if (gpnn_dataset_n_classes(view) > 0)
+    return gpnn_fail(err, GPNN_EDATA, "target '%s' holds classes, which gpnn-fit has a model of%s",
+                     gpnn_schema_column_name(&view->schema.target, shown),
+                     gpnn_dataset_n_targets(r->dataset) > 1 ? "; --targets leaves it out" : "");
+  if (view->exposure != NULL)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "target '%s' is a count with an exposure, which gpnn-fit has a model of",
+                     gpnn_schema_column_name(&view->schema.target, shown));
+  return r->n > 1 ? gpnn_parameters_check_target(view->schema.target.name, err) : GPNN_OK;
+}
+
+static enum gpnn_status find_targets(struct run *r, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  size_t n = gpnn_dataset_n_targets(r->dataset);
+  const char *name = r->a->targets;
+  r->views = gpnn_alloc(n, 1, sizeof(const struct gpnn_dataset *));
+  r->params = gpnn_alloc(n, 1, sizeof *r->params);
+  if (r->views == NULL || r->params == NULL) return gpnn_fail_memory(err, "for the targets");
+  for (; name == NULL && r->n < n; r->n++) r->views[r->n] = gpnn_dataset_target(r->dataset, r->n);
+  for (bool is_last = name == NULL; !is_last && status == GPNN_OK;) {
+    size_t length = strcspn(name, ",");
+    status = find_target(r, name, length, err);
+    is_last = name[length] == '\0';
+    name += length + 1;
+  }
+  for (size_t t = 0; t < r->n && status == GPNN_OK; t++) status = check_target(r, r->views[t], err);
+  return status;
+}
+
+/* ---- the work ----------------------------------------------------------------------------- */
+
+/* What the index has beyond inputs and targets, of which these models make no use. */
+static void warn_of_unused(const struct cli *cli, const struct gpnn_dataset *dataset)
+{
+  if (dataset->n_regressors > 0)
+    cli_warn(cli, "regressors of the index are not used: the mean is that of the grid");
+  if (dataset->noise != NULL)
+    cli_warn(cli, "the known noise of rows counts in predictions, but all rows weigh the same in "
+                  "the estimation");
+}
+
+/* Completes what the estimation has found of a target. */
+static enum gpnn_status complete(struct run *r, size_t t, const struct gpnn_tucker_report *report,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_parameters *params = &r->params[t];
+  const char *name = r->views[t]->schema.target.name;
+  params->likelihood = r->a->likelihood;
+  params->provenance.has_index = true;
+  params->provenance.index = r->dataset->fingerprint;
+  if (gpnn_dataset_n_targets(r->dataset) == 1) { /* any name would do for the only one */
+    free(params->target);
+    params->target = NULL;
+  }
+  enum gpnn_status status =
+      gpnn_state_add(r->arrays, name, GPNN_TUCKER_BOUND, 1, &report->bound, err);
+  if (status == GPNN_OK)
+    status = gpnn_state_add(r->arrays, name, GPNN_TUCKER_SHRINKAGE, 1, &report->shrinkage, err);
+  return status;
+}
+
+static enum gpnn_status fit_target(struct run *r, size_t t, struct trace *trace,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_tucker_options options = r->a->fit;
+  struct gpnn_tucker_report report;
+  struct cli about = *r->cli;
+  if (r->n > 1) about.target = r->views[t]->schema.target.name;
+  trace_begin(trace, r->views[t]);
+  options.progress = trace_step;
+  options.progress_context = trace;
+  enum gpnn_status status =
+      gpnn_tucker_fit(r->views[t], &options, &r->params[t], r->arrays, &report, err);
+  if (status != GPNN_OK) return status;
+  tucker_report(&about, r->a, r->views[t], &report);
+  return complete(r, t, &report, err);
+}
+
+static enum gpnn_status fit_all(struct run *r, struct trace *trace, struct gpnn_error *err)
+{
+  struct json *report = r->cli->report;
+  enum gpnn_status status = GPNN_OK;
+  if (report != NULL) json_open(report, "targets", '[');
+  for (size_t t = 0; t < r->n && status == GPNN_OK; t++) status = fit_target(r, t, trace, err);
+  if (report != NULL) json_close(report, ']');
+  return status;
+}
+
+/* Finds out before the work, not after it, if the file cannot be created. */
+static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
+{
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
+  file.watch = &unfinished;
+  enum gpnn_status status = gpnn_atomic_file_create(&file, path, err);
+  gpnn_atomic_file_abandon(&file);
+  return status;
+}
+
+/* Estimates everything, then writes the trace, and the model last. */
+static enum gpnn_status fit_and_write(struct run *r, struct gpnn_error *err)
+{
+  struct trace trace = {.fit = &r->a->fit};
+  enum gpnn_status status = find_targets(r, err);
+  trace.names_targets = r->n > 1;
+  if (status == GPNN_OK) status = tucker_match(r->a, r->dataset->d, err);
+  if (status == GPNN_OK) status = check_output(r->a->output, err);
+  if (status == GPNN_OK) status = gpnn_state_new(&r->arrays, r->dataset->fingerprint, err);
+  if (status == GPNN_OK && r->a->trace != NULL) status = trace_open(&trace, r->a->trace, err);
+  if (status == GPNN_OK) {
+    warn_of_unused(r->cli, r->dataset);
+    status = fit_all(r, &trace, err);
+  }
+  status = trace_close(&trace, status, err);
+  if (status == GPNN_OK)
+    status = gpnn_model_file_write(r->a->output, r->dataset, r->n, r->params, r->arrays,
+                                   r->a->fit.threads, &unfinished, err);
+  return status;
+}
+
+enum gpnn_status tucker_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
+{
+  struct run r = {.cli = cli, .a = arguments};
+  struct gpnn_index *index = NULL;
+  cli_guard(&unfinished);
+  r.a->fit.threads = gpnn_blas_claim(cli->threads);
+  if (r.a->fit.threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
+  enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
+  if (status == GPNN_OK)
+    status = open_refuse_grid(index,
+                              "its sites and times are another kind of grid: use gpnn-grid "
+                              "fit",
+                              err);
+  if (status == GPNN_OK)
+    status = open_refuse_model(index, "model the index that it was made from", err);
+  if (status == GPNN_OK) {
+    r.dataset = gpnn_index_dataset(index);
+    status = fit_and_write(&r, err);
+  }
+  gpnn_state_free(r.arrays);
+  gpnn_parameters_free(r.params, r.n);
+  free(r.views);
+  gpnn_index_close(index);
+  return status;
+}

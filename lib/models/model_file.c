@@ -1,0 +1,133 @@
+#include "models/model_file.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "dataset/index.h"
+#include "dataset/stored.h"
+#include "models/model.h"
+#include "table/stream.h"
+
+#define MEMORY_FOR "for a model file"
+
+/* Latent functions of held-out rows; owned. */
+struct latents {
+  double *mean, *variance, *nearest;
+};
+
+static bool latents_alloc(struct latents *latents, size_t n)
+{
+  latents->mean = gpnn_alloc(n, 1, sizeof *latents->mean);
+  latents->variance = gpnn_alloc(n, 1, sizeof *latents->variance);
+  latents->nearest = gpnn_alloc(n, 1, sizeof *latents->nearest);
+  return latents->mean && latents->variance && latents->nearest;
+}
+
+static void latents_release(struct latents *latents)
+{
+  free(latents->mean);
+  free(latents->variance);
+  free(latents->nearest);
+}
+
+/* Predicts the held-out rows of a target. */
+static enum gpnn_status predict(const struct gpnn_channel *channel, int threads,
+                                struct latents *latents, struct gpnn_error *err)
+{
+  const struct gpnn_model_options options = {.threads = threads};
+  const struct gpnn_dataset *view = channel->dataset;
+  const struct gpnn_query query = {.n = view->n_calibration,
+                                   .x = view->calibration_x,
+                                   .regressors = view->calibration_regressors};
+  const struct gpnn_latent latent = {
+      .mean = latents->mean, .variance = latents->variance, .nearest = latents->nearest};
+  struct gpnn_counts counts = {0};
+  struct gpnn_model *model = NULL;
+  enum gpnn_status status = gpnn_model_new(&model, 1, channel, &options, err);
+  if (status == GPNN_OK) status = gpnn_model_predict(model, &query, &latent, &counts, err);
+  gpnn_model_free(model);
+  return status;
+}
+
+/* Adds the arrays that do not depend on the family. */
+static enum gpnn_status add(struct gpnn_state *arrays, const struct gpnn_channel *channel,
+                            const struct latents *latents, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *view = channel->dataset;
+  const char *target = view->schema.target.name;
+  const double rows = (double)view->n;
+  size_t n = view->n_calibration;
+  enum gpnn_status status = gpnn_state_add(arrays, target, GPNN_STORED_ROWS, 1, &rows, err);
+  if (status == GPNN_OK)
+    status = gpnn_state_add(arrays, target, GPNN_STORED_KERNELSCALE, 1,
+                            &channel->parameters->covariance.kernelscale, err);
+  if (n == 0 || status != GPNN_OK) return status;
+  status = gpnn_state_add(arrays, target, GPNN_STORED_TRUTH, n, view->calibration_y, err);
+  if (status == GPNN_OK)
+    status = gpnn_state_add(arrays, target, GPNN_STORED_MEAN, n, latents->mean, err);
+  if (status == GPNN_OK)
+    status = gpnn_state_add(arrays, target, GPNN_STORED_VARIANCE, n, latents->variance, err);
+  if (status == GPNN_OK)
+    status = gpnn_state_add(arrays, target, GPNN_STORED_NEAREST, n, latents->nearest, err);
+  if (status == GPNN_OK && view->calibration_noise != NULL)
+    status = gpnn_state_add(arrays, target, GPNN_STORED_NOISE, n, view->calibration_noise, err);
+  return status;
+}
+
+/* Completes the arrays of one target. */
+static enum gpnn_status complete(const struct gpnn_dataset *dataset,
+                                 const struct gpnn_parameters *params, struct gpnn_state *arrays,
+                                 int threads, struct gpnn_error *err)
+{
+  const struct gpnn_stored stored = {.arrays = arrays};
+  const struct gpnn_dataset *found = params->target == NULL
+                                         ? gpnn_dataset_target(dataset, 0)
+                                         : gpnn_dataset_find_target(dataset, params->target);
+  struct latents latents = {0};
+  bool other_index;
+  if (found == NULL)
+    return gpnn_fail(err, GPNN_EMISMATCH, "the index has no such target as the parameters");
+  struct gpnn_dataset view = *found;
+  view.stored = &stored;
+  const struct gpnn_channel channel = {&view, params};
+  enum gpnn_status status = gpnn_parameters_check(params, &view, &other_index, err);
+  if (status == GPNN_OK && !latents_alloc(&latents, view.n_calibration))
+    status = gpnn_fail_memory(err, MEMORY_FOR);
+  if (status == GPNN_OK) status = predict(&channel, threads, &latents, err);
+  if (status == GPNN_OK) status = add(arrays, &channel, &latents, err);
+  latents_release(&latents);
+  return status;
+}
+
+static enum gpnn_status write_file(const char *path, const struct gpnn_dataset *dataset, size_t n,
+                                   const struct gpnn_parameters *params,
+                                   const struct gpnn_state *arrays, const char *volatile *watch,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_output *memory = NULL;
+  struct gpnn_stored stored = {.arrays = arrays};
+  struct gpnn_dataset with_arrays = *dataset;
+  enum gpnn_status status = gpnn_output_open_memory(&memory, err);
+  if (status == GPNN_OK) status = gpnn_parameters_write(params, n, memory, err);
+  if (status == GPNN_OK) {
+    stored.text = gpnn_output_memory(memory, &stored.length);
+    with_arrays.stored = &stored;
+    status = stored.text == NULL ? gpnn_fail_memory(err, MEMORY_FOR)
+                                 : gpnn_index_write_stored(path, &with_arrays, watch, err);
+  }
+  gpnn_output_abandon(memory);
+  return status;
+}
+
+enum gpnn_status gpnn_model_file_write(const char *path, const struct gpnn_dataset *dataset,
+                                       size_t n, const struct gpnn_parameters *params,
+                                       struct gpnn_state *arrays, int threads,
+                                       const char *volatile *watch, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (dataset->stored != NULL || dataset->grid != NULL)
+    return gpnn_fail(err, GPNN_EMISMATCH, "a model file is made from an index of rows");
+  for (size_t t = 0; t < n && status == GPNN_OK; t++)
+    status = complete(dataset, &params[t], arrays, threads, err);
+  return status == GPNN_OK ? write_file(path, dataset, n, params, arrays, watch, err) : status;
+}
