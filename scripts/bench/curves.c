@@ -23,7 +23,7 @@
 #include "kernel/parameters.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
-#include "models/grid/system.h"
+#include "models/grid/system/system.h"
 
 enum { D = 10 };
 

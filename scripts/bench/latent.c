@@ -18,7 +18,7 @@
 #include "base/rng.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
-#include "models/grid/system_private.h"
+#include "models/grid/system/system_private.h"
 
 struct bench {
   size_t p, q, columns;
