@@ -30,6 +30,7 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "max-distance", max_distance, "R",
              "largest distance to training rows, as 2 or 5km"),
     CLI_CHOICE(0, "beyond", plan.options.beyond, "WHAT", "for rows farther than R", beyond),
+    CLI_FLAG(0, "flag-outside", flags_outside, "say which rows lie outside the model's grid"),
     CLI_CHOICE(0, "units", plan.options.units, "UNITS", "of the target", units),
     CLI_COUNT(0, "samples", samples, "N", "add N draws from the joint distribution", 1, 1e6),
     CLI_TEXT(0, "group", group, "COL", "a line for all rows that are alike in COL"),

@@ -25,7 +25,7 @@ bool calibrate_resolve(const struct cli *cli, void *arguments)
     return cli_refuse(cli, "--loo, --blocked, --like and --with exclude each other");
   if (table == NULL && a->skip_bad != SKIP_NONE)
     return cli_refuse(cli, "--skip-bad applies to the rows of a TABLE: give --with or --like");
-  if (table != NULL && strcmp(table, "-") == 0 && strcmp(a->params, "-") == 0)
+  if (table != NULL && strcmp(table, "-") == 0 && a->params != NULL && strcmp(a->params, "-") == 0)
     return cli_refuse(cli, "parameters and table cannot both be standard input");
   return cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
          cli_check_overwrite(cli, cli->output, a->with) &&
@@ -115,8 +115,10 @@ static enum gpnn_status choose_rows(const struct cli *cli, const struct calibrat
   bool other = params->provenance.has_index && params->provenance.index != dataset->fingerprint;
   bool circular = gpnn_calibrate_is_circular(params, n);
   bool possible = !other && across_is_possible(opened, target);
-  *choice = (struct row_choice){
-      .on = source(a), .has_more = possible || !circular, .n_fitted = fitted, .n_rows = n};
+  *choice = (struct row_choice){.on = source(a),
+                                .has_more = dataset->stored == NULL && (possible || !circular),
+                                .n_fitted = fitted,
+                                .n_rows = n};
   if (possible && (a->leave_one_out || holds_out_too_few(a, dataset))) {
     choice->on = circular ? GPNN_CALIBRATE_CROSS_FITTED : GPNN_CALIBRATE_LEFT_OUT;
     return GPNN_OK;
@@ -406,6 +408,24 @@ static enum gpnn_status run_target(const struct cli *cli, const struct calibrate
   return status;
 }
 
+/* GPNN_EMISMATCH: what is asked for needs training rows, which a model file does not have. */
+static enum gpnn_status check_model(const struct calibrate_arguments *a,
+                                    const struct opened *opened, struct gpnn_error *err)
+{
+  if (opened->dataset->stored == NULL) return GPNN_OK;
+  if (source(a) != GPNN_CALIBRATE_GIVEN)
+    return open_refuse_model(opened->index,
+                             "--loo, --blocked and --like are for an index; calibrate on its "
+                             "held-out rows, or on a table (--with)",
+                             err);
+  if (a->by == GPNN_CALIBRATE_NOISE)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "%s is a model file, whose noise variance belongs to its other numbers: "
+                     "calibrate without --adjust noise",
+                     gpnn_index_path(opened->index));
+  return GPNN_OK;
+}
+
 /* GPNN_EDATA: there are no rows of the kind asked for of some target. */
 static enum gpnn_status check_rows(const struct calibrate_arguments *a, const struct opened *opened,
                                    struct gpnn_error *err)
@@ -420,14 +440,24 @@ static enum gpnn_status check_rows(const struct calibrate_arguments *a, const st
     if (dataset->n_calibration > 0 || across_is_possible(opened, t)) continue;
     return gpnn_fail(err, GPNN_EDATA,
                      "%s: holds no calibration rows%s%s%s; hold some out (gpnn-index "
-                     "--calibration-rows), or use --with TABLE, or --loo if there are many rows",
+                     "--calibration-rows), or use --with TABLE%s",
                      gpnn_index_path(opened->index), is_partial ? " with target '" : "",
-                     is_partial ? gpnn_mask(shown, name, strlen(name)) : "", is_partial ? "'" : "");
+                     is_partial ? gpnn_mask(shown, name, strlen(name)) : "", is_partial ? "'" : "",
+                     dataset->stored == NULL ? ", or --loo if there are many rows" : "");
   }
   if (opened->n > 1 && table != NULL && strcmp(table, "-") == 0)
     return gpnn_fail(err, GPNN_EINVAL,
                      "TABLE is read once for each target, so it cannot be standard input");
   return GPNN_OK;
+}
+
+static enum gpnn_status write(const struct opened *opened, struct gpnn_output *output,
+                              struct gpnn_error *err)
+{
+  return opened->dataset->stored != NULL
+             ? gpnn_parameters_write_calibration(opened->parameters, opened->n, output, err)
+             : gpnn_parameters_write_with_state(opened->parameters, opened->n, opened->state,
+                                                output, err);
 }
 
 enum gpnn_status calibrate_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
@@ -439,6 +469,7 @@ enum gpnn_status calibrate_run(const struct cli *cli, void *arguments, struct gp
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->params, false, &opened, err);
   if (status == GPNN_OK)
     status = open_refuse_grid(opened.index, "gpnn-grid fit has calibrated its parameters", err);
+  if (status == GPNN_OK) status = check_model(a, &opened, err);
   if (status == GPNN_OK) status = check_rows(a, &opened, err);
   if (cli->report != NULL) json_open(cli->report, "targets", '[');
   for (size_t t = 0; t < opened.n && status == GPNN_OK; t++) {
@@ -448,9 +479,7 @@ enum gpnn_status calibrate_run(const struct cli *cli, void *arguments, struct gp
   }
   if (cli->report != NULL) json_close(cli->report, ']');
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
-  if (status == GPNN_OK)
-    status =
-        gpnn_parameters_write_with_state(opened.parameters, opened.n, opened.state, output, err);
+  if (status == GPNN_OK) status = write(&opened, output, err);
   status = cli_close_output(output, status, err);
   across_release(&across);
   open_release(&opened);

@@ -7,11 +7,12 @@
 
 #include "base/memory.h"
 #include "container/state.h"
+#include "dataset/stored.h"
 #include "dataset/transformed.h"
 
 bool open_default_params(const struct cli *cli, const char **params_path)
 {
-  if (*params_path != NULL) return true;
+  if (*params_path != NULL || gpnn_index_is_model(cli_operand(cli, 0))) return true;
   *params_path = "-";
   if (!isatty(STDIN_FILENO)) return true;
   return cli_refuse(cli, "the parameters are missing: give them as -p FILE");
@@ -28,6 +29,7 @@ enum gpnn_status open_check_order(const char *path, const char *other, struct gp
 
 static const char *name_of(const char *path)
 {
+  if (path == NULL) return "parameters of the model";
   return strcmp(path, "-") == 0 ? "(stdin)" : path;
 }
 
@@ -99,6 +101,14 @@ enum gpnn_status open_refuse_grid(const struct gpnn_index *index, const char *ad
   return gpnn_fail(err, GPNN_EMISMATCH, "%s is a grid index: %s", gpnn_index_path(index), advice);
 }
 
+enum gpnn_status open_refuse_model(const struct gpnn_index *index, const char *advice,
+                                   struct gpnn_error *err)
+{
+  if (gpnn_index_dataset(index)->stored == NULL) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EMISMATCH, "%s is a model file, which has no training rows: %s",
+                   gpnn_index_path(index), advice);
+}
+
 /* Parameters of rows are about other inputs than those of a grid, even where their numbers agree.
  */
 static enum gpnn_status check_kind(const struct opened *opened, struct gpnn_error *err)
@@ -136,20 +146,55 @@ static enum gpnn_status find_channels(const struct cli *cli, struct opened *open
                                                opened->channels, &other_index, err);
   if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", name);
   if (other_index)
-    cli_warn(cli, "%s: made from another index than %s", name, gpnn_index_path(opened->index));
+    cli_warn(cli, "%s: made from another %s than %s", name,
+             opened->dataset->stored == NULL ? "index" : "model", gpnn_index_path(opened->index));
   return GPNN_OK;
+}
+
+/* The parameters of a model file, to which a calibration from outside is added.  What they say of
+ * their estimation concerns the index that it was made from. */
+static enum gpnn_status read_own(struct opened *opened, struct gpnn_error *err)
+{
+  const struct gpnn_stored *stored = opened->dataset->stored;
+  enum gpnn_status status =
+      gpnn_parameters_read_text(&opened->parameters, &opened->n, gpnn_index_path(opened->index),
+                                stored->text, stored->length, err);
+  for (size_t t = 0; t < opened->n && status == GPNN_OK; t++) {
+    struct gpnn_provenance *provenance = &opened->parameters[t].provenance;
+    free(provenance->comments);
+    *provenance = (struct gpnn_provenance){
+        .fit_rows = provenance->fit_rows, .has_index = true, .index = opened->dataset->fingerprint};
+  }
+  if (status != GPNN_OK || opened->parameters_path == NULL) return status;
+  return gpnn_parameters_read_calibration(opened->parameters, opened->n, opened->parameters_path,
+                                          err);
+}
+
+/* Reads the parameters, which are in a file of their own unless this is of a model. */
+static enum gpnn_status read_parameters(struct opened *opened, struct gpnn_error *err)
+{
+  const char *path = opened->parameters_path;
+  if (opened->dataset->stored != NULL) return read_own(opened, err);
+  if (gpnn_index_is_model(path))
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "%s is a model file, not parameters: it predicts by itself, so give it in "
+                     "place of the index",
+                     path);
+  return gpnn_parameters_read_with_state(&opened->parameters, &opened->n, &opened->state, path,
+                                         err);
 }
 
 enum gpnn_status open_files(const struct cli *cli, const char *path, const char *parameters_path,
                             bool verify, struct opened *opened, struct gpnn_error *err)
 {
   opened->parameters_path = parameters_path;
-  enum gpnn_status status = open_check_order(path, parameters_path, err);
+  enum gpnn_status status = GPNN_OK;
+  if (parameters_path != NULL) status = open_check_order(path, parameters_path, err);
   if (status == GPNN_OK) status = gpnn_index_open(&opened->index, path, verify, err);
   if (status == GPNN_OK) opened->dataset = gpnn_index_dataset(opened->index);
-  if (status == GPNN_OK)
-    status = gpnn_parameters_read_with_state(&opened->parameters, &opened->n, &opened->state,
-                                             parameters_path, err);
+  if (status == GPNN_OK && opened->without_model != NULL)
+    status = open_refuse_model(opened->index, opened->without_model, err);
+  if (status == GPNN_OK) status = read_parameters(opened, err);
   if (status == GPNN_OK) status = check_kind(opened, err);
   if (status == GPNN_OK) status = choose_targets(opened, err);
   if (status == GPNN_OK) status = transform_targets(opened, err);
@@ -161,6 +206,9 @@ enum gpnn_status open_model(const struct cli *cli, const struct opened *opened, 
                             struct gpnn_model **model, struct gpnn_error *err)
 {
   const char *path = opened->parameters_path;
+  if (opened->dataset->stored != NULL && options->neighbours > 0)
+    return gpnn_fail(err, GPNN_EINVAL, "-m is for an index: %s has no neighbours to predict from",
+                     gpnn_index_path(opened->index));
   enum gpnn_status status = gpnn_model_new(model, n, opened->channels + first, options, err);
   if (status != GPNN_OK || !gpnn_model_rebuilt_search(*model)) return status;
   if (opened->parameters[first].n_members > 0)

@@ -17,7 +17,9 @@
 struct opened {
   const char *targets;         /* borrowed; the names of those that are wanted, in their order,
                                   with commas between; NULL: all that there are parameters of */
-  const char *parameters_path; /* borrowed */
+  const char *without_model;   /* borrowed; what to do instead, if a model file will not do; NULL:
+                                  it will */
+  const char *parameters_path; /* borrowed; NULL: the model file's own */
   struct gpnn_index *index;
   const struct gpnn_dataset *dataset;   /* of the index, all rows, and transformed as the
                                            parameters say */
@@ -29,8 +31,9 @@ struct opened {
 };
 
 /*
- * Where '*params_path' is NULL, as without -p, it becomes "-".  But from a terminal nobody types
- * parameters: then says that they are missing, as cli_refuse(), and returns false.
+ * Where '*params_path' is NULL, as without -p, it becomes "-", unless the first operand is a model
+ * file, which has parameters of its own.  But from a terminal nobody types parameters: then says
+ * that they are missing, as cli_refuse(), and returns false.
  */
 bool open_default_params(const struct cli *cli, const char **params_path);
 
@@ -44,12 +47,18 @@ GPNN_MUST_CHECK enum gpnn_status open_check_order(const char *path, const char *
 GPNN_MUST_CHECK enum gpnn_status open_refuse_grid(const struct gpnn_index *index,
                                                   const char *advice, struct gpnn_error *err);
 
+/* For tools that need training rows.  GPNN_EMISMATCH: the index is a model file; 'advice' says what
+ * to do instead. */
+GPNN_MUST_CHECK enum gpnn_status open_refuse_model(const struct gpnn_index *index,
+                                                   const char *advice, struct gpnn_error *err);
+
 /*
  * Opens the index at 'path' (checking every byte if 'verify'), reads all parameters of
  * 'parameters_path' ("-": standard input) and checks that they go together; warns if the parameters
- * name another index.  GPNN_EMISMATCH: one is of rows, the other of a grid.  'opened' must be
- * zeroed but for the targets; the caller releases it, also after a failure.  GPNN_EINVAL: there are
- * no parameters of a target that is wanted.
+ * name another index.  A model file's parameters are its own, to which 'parameters_path' adds a
+ * calibration, unless it is NULL.  GPNN_EMISMATCH: one is of rows, the other of a grid.  'opened'
+ * must be zeroed but for the first two members; the caller releases it, also after a failure.
+ * GPNN_EINVAL: there are no parameters of a target that is wanted.
  */
 GPNN_MUST_CHECK enum gpnn_status open_files(const struct cli *cli, const char *path,
                                             const char *parameters_path, bool verify,

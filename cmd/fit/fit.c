@@ -267,6 +267,8 @@ enum gpnn_status fit_run(const struct cli *cli, void *arguments, struct gpnn_err
   if (a->choose.fit.threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
   if (status == GPNN_OK) status = open_refuse_grid(index, "use gpnn-grid fit", err);
+  if (status == GPNN_OK)
+    status = open_refuse_model(index, "fit the index that it was made from", err);
   if (status == GPNN_OK && a->start != NULL) {
     status = fit_read_start(a, &start, err);
     if (status == GPNN_OK) fit_start(cli, a, &start);

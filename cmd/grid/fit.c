@@ -2,6 +2,7 @@
 #include "cmd/grid/fit.h"
 
 #include "cmd/common/json.h"
+#include "cmd/common/open.h"
 #include "cmd/common/output.h"
 #include "cmd/common/progress.h"
 #include "cmd/grid/grid.h"
@@ -179,6 +180,8 @@ enum gpnn_status grid_fit_run(const struct cli *cli, void *arguments, struct gpn
   if (a->choose.threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
   set_steps(a, a->choose.threads);
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
+  if (status == GPNN_OK)
+    status = open_refuse_model(index, "fit the index that it was made from", err);
   if (status == GPNN_OK) status = fit_index(cli, a, index, err);
   gpnn_index_close(index);
   return status;

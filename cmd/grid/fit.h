@@ -11,7 +11,7 @@
 #include "container/state.h"
 #include "dataset/dataset.h"
 #include "kernel/parameters.h"
-#include "models/grid/choose.h"
+#include "models/grid/fit/choose.h"
 
 enum grid_fit_preset { GRID_FIT_OWN, GRID_FIT_PAPER };
 enum grid_fit_nugget { GRID_FIT_NUGGET_AUTO, GRID_FIT_NUGGET_YES, GRID_FIT_NUGGET_NO };

@@ -29,28 +29,27 @@ static const char *volatile unfinished;
 /* An option that only makes sense when a table is read; NULL if none was given. */
 static const char *table_option(const struct cli *cli)
 {
-  static const char *const names[] = {"auto",
-                                      "target",
-                                      "classes",
-                                      "inputs",
-                                      "drop",
-                                      "one-hot",
-                                      "date",
-                                      "period",
-                                      "geo",
-                                      "regressors",
-                                      "row-noise",
-                                      "offset",
-                                      "exposure",
-                                      "by",
-                                      "skip-bad",
-                                      "preset",
-                                      "standardise",
-                                      "whiten-eps",
-                                      "calibration-rows"};
+  static const char *const names[] = {
+      "auto",     "target", "classes",     "inputs",       "drop",       "one-hot",         "date",
+      "period",   "geo",    "regressors",  "row-noise",    "offset",     "exposure",        "by",
+      "skip-bad", "preset", "standardise", "target-scale", "whiten-eps", "calibration-rows"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (cli_given(cli, names[i])) return names[i];
   return NULL;
+}
+
+/* Reads MEAN,SD. */
+static bool read_target_scale(const struct cli *cli, const char *text,
+                              struct gpnn_training_options *to)
+{
+  const size_t length = strcspn(text, ",");
+  const char *sd = text[length] == ',' ? text + length + 1 : "";
+  char shown[GPNN_MASK_BYTES];
+  if (gpnn_number_read(text, length, &to->target_mean) == GPNN_NUMBER_OK &&
+      gpnn_number_read(sd, strlen(sd), &to->target_sd) == GPNN_NUMBER_OK && to->target_sd > 0)
+    return true;
+  return cli_refuse(cli, "option --target-scale: a mean and a positive sd, MEAN,SD, not \"%s\"",
+                    gpnn_mask(shown, text, strlen(text)));
 }
 
 static bool resolve_table(const struct cli *cli, struct index_arguments *a)
@@ -68,6 +67,7 @@ static bool resolve_table(const struct cli *cli, struct index_arguments *a)
   if (training->standardise == GPNN_SCALING_WHITEN && a->periods.n + a->places.n > 0)
     return cli_refuse(cli, "whitening mixes the inputs, which rules out --period and --geo: "
                            "use --standardise scale");
+  if (a->target_scale != NULL && !read_target_scale(cli, a->target_scale, training)) return false;
   a->roles.dates = a->dates.items;
   a->roles.n_dates = a->dates.n;
   a->roles.periods = a->periods.items;
@@ -388,7 +388,7 @@ static enum gpnn_status list_parameters(const struct opened *old, struct metric 
 static enum gpnn_status change_metric(const struct cli *cli, struct index_arguments *a,
                                       struct gpnn_error *err)
 {
-  struct opened old = {0};
+  struct opened old = {.without_model = "it has no search to change"};
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->metric, true, &old, err);
   if (status == GPNN_OK) status = open_refuse_grid(old.index, "it has no search to change", err);
   struct metric metric = {0};

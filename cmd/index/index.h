@@ -14,7 +14,7 @@ enum index_preset { INDEX_NO_PRESET, INDEX_PAPER };
 struct index_arguments {
   struct gpnn_roles roles; /* without dates, periods and places, which index_resolve() adds */
   struct cli_list dates, periods, places;
-  const char *output, *metric, *shown_as; /* NULL: not given */
+  const char *output, *metric, *target_scale, *shown_as; /* NULL: not given */
   enum index_preset preset;
   enum skip_bad skip_bad;
   bool surveys; /* --auto */

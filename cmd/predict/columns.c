@@ -82,6 +82,7 @@ enum gpnn_status columns_write_names(const struct columns *c, struct sink *sink,
   static const char *const scores[] = {"logp", "crps", "pit"};
   for (size_t i = 0; i < 3 && c->has_scores && status == GPNN_OK; i++)
     status = columns_write_name(c, sink, scores[i], err);
+  if (status == GPNN_OK && c->flags_outside) status = columns_write_name(c, sink, "outside", err);
   return status;
 }
 
@@ -94,8 +95,8 @@ void columns_complete(struct columns *c, const struct gpnn_predictor *predictor,
   const struct cli_probabilities *intervals = &c->plan->intervals;
   bool says_all = !gpnn_predictor_needs_scores(predictor, channel);
   /* Truths are observations: they say nothing about the function, nor about a mean alone. */
-  c->has_scores =
-      c->has_truth && (c->always_scored || !says_all) && !options->latent && !options->mean_only;
+  c->has_scores = c->has_truth && !c->is_in_sample && (c->always_scored || !says_all) &&
+                  !options->latent && !options->mean_only;
   c->degrees = options->mean_only || !says_all ? 0 : gpnn_predictor_degrees(predictor, channel);
   for (size_t i = 0; i < intervals->n; i++) {
     const char *source;
@@ -136,5 +137,6 @@ enum gpnn_status columns_write_row(const struct columns *c, struct sink *sink, d
     status = write_interval(c, sink, i, p, err);
   for (size_t i = 0; i < 3 && c->has_scores && status == GPNN_OK; i++)
     status = sink_value(sink, scores[i], err);
+  if (status == GPNN_OK && c->flags_outside) status = sink_value(sink, p->outside, err);
   return status;
 }

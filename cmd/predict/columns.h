@@ -11,6 +11,7 @@
 
 #include "cmd/common/cli.h"
 #include "models/predict.h"
+#include "models/variational/tucker/tucker_box.h"
 
 /* Where rows are written. */
 struct sink {
@@ -31,11 +32,14 @@ struct columns {
   const struct predict_plan *plan;
   const struct gpnn_channel *channel;
   bool has_truth;         /* the table has the target, whose values are written too */
+  bool is_in_sample;      /* truths have been used for the predictions: they are not scored */
   bool always_scored;     /* if there are truths, scores are written in any case */
   bool is_of_sums;        /* the columns describe sums of rows */
   bool is_one_of_several; /* column names end with that of the target */
-  bool has_scores;        /* logp, crps and pit are written */
-  double degrees;         /* > 0: degrees of freedom of Student's t, written as a column */
+  bool flags_outside;     /* so is whether a row lies outside 'box' */
+  struct gpnn_tucker_box box;
+  bool has_scores; /* logp, crps and pit are written */
+  double degrees;  /* > 0: degrees of freedom of Student's t, written as a column */
   double half_widths[CLI_PROBABILITIES_MAX]; /* of the intervals */
 };
 
@@ -44,17 +48,15 @@ struct prediction {
   double mean, sd;
   struct gpnn_distribution distribution;
   struct gpnn_distribution_score score; /* where the columns have scores */
+  double outside;                       /* where they flag it: 1 or 0 */
 };
 
-#define PREDICTION_MISSING                         \
-  {                                                \
-    NAN, NAN, {NAN, NAN, INFINITY, NULL, 0, NULL}, \
-    {                                              \
-      NAN, NAN, NAN                                \
-    }                                              \
+#define PREDICTION_MISSING                                              \
+  {                                                                     \
+    NAN, NAN, {NAN, NAN, INFINITY, NULL, 0, NULL}, {NAN, NAN, NAN}, NAN \
   }
 
-/* Completes 'columns', whose first six members the caller has set, for channel 'channel' of the
+/* Completes 'columns', whose first seven members the caller has set, for channel 'channel' of the
  * predictor; with --verbose, says where the widths of intervals come from. */
 void columns_complete(struct columns *columns, const struct gpnn_predictor *predictor,
                       size_t channel, const struct cli *cli);

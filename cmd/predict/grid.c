@@ -57,8 +57,9 @@ enum gpnn_status grid_check(const struct run *r, struct gpnn_error *err)
   bool is_grid = r->opened.dataset->grid != NULL;
   const char *path = gpnn_index_path(r->opened.index);
   if (r->a->is_of_grids && !is_grid)
-    return gpnn_fail(err, GPNN_EMISMATCH, "%s is an index of rows, not of a grid: use gpnn-predict",
-                     path);
+    return gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not of a grid: use gpnn-predict", path,
+                     r->opened.dataset->stored != NULL ? "a model file of rows"
+                                                       : "an index of rows");
   if (is_grid && r->a->max_distance != NULL)
     return gpnn_fail(err, GPNN_EINVAL, "--max-distance is for an index of rows, and %s is a grid",
                      path);

@@ -81,9 +81,11 @@ bool predict_resolve(const struct cli *cli, void *arguments)
     return cli_refuse(cli, "--mean-only computes no sd, which --interval needs");
   if (!a->is_of_grids && cli_given(cli, "beyond") && a->max_distance == NULL)
     return cli_refuse(cli, "--beyond needs --max-distance");
-  if (!a->loo && a->complete == PREDICT_TABLE && strcmp(a->params, "-") == 0 &&
+  if (!a->loo && a->complete == PREDICT_TABLE && a->params != NULL && strcmp(a->params, "-") == 0 &&
       strcmp(cli_operand(cli, 1), "-") == 0)
-    return cli_refuse(cli, "parameters and table cannot both be standard input");
+    return cli_refuse(cli,
+                      "parameters and table cannot both be standard input: name the parameters "
+                      "with -p");
   return cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
          cli_check_overwrite(cli, cli->output, a->params);
 }
@@ -130,6 +132,12 @@ static size_t telling_target(const struct run *r)
     if (has_truth != is_known ? has_truth : n > r->opened.channels[best].dataset->n) best = t;
   }
   return best;
+}
+
+/* False of a grid and of a model file. */
+static bool has_training_rows(const struct run *r)
+{
+  return r->opened.dataset->grid == NULL && r->opened.dataset->stored == NULL;
 }
 
 /* Target 't' of the parameters, as the index has it. */
@@ -209,8 +217,7 @@ static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error 
                                   batch->sd + first, err);
   }
   if (status == GPNN_OK && r->a->samples > 0) status = joint_draw(r, batch, err);
-  if (status == GPNN_OK && !r->a->loo && r->opened.dataset->grid == NULL)
-    status = note_rows(r, batch, err);
+  if (status == GPNN_OK && !r->a->loo && has_training_rows(r)) status = note_rows(r, batch, err);
   if (status == GPNN_ENUMERIC) return source_locate(&r->source, batch, status, err);
   if (status == GPNN_OK) score_batch(r, batch);
   r->n_done += batch->n_rows;
@@ -229,6 +236,9 @@ static enum gpnn_status write_number(struct run *r, const struct batch *batch, s
                                      .sd = batch->sd[from],
                                      .distribution = batch->distributions[from]};
   if (good != SIZE_MAX && r->columns[t].has_scores) prediction.score = batch->scores[from];
+  if (good != SIZE_MAX && r->columns[t].flags_outside)
+    prediction.outside =
+        gpnn_tucker_box_excludes(&r->columns[t].box, batch->x + good * batch->shape.d);
   double truth = columns_truth(&r->columns[t], batch->truth[i * r->opened.n + t]);
   enum gpnn_status status = columns_write_row(&r->columns[t], &r->sink, truth, &prediction, err);
   return status == GPNN_OK ? joint_write_draws(r, batch, t, good, err) : status;
@@ -288,12 +298,29 @@ static void set_columns(struct run *r, size_t t, const struct together *together
   r->columns[t] = (struct columns){.plan = &r->a->plan,
                                    .channel = &r->opened.channels[t],
                                    .has_truth = source_has_truth(&r->source, t),
+                                   .is_in_sample = r->a->complete == PREDICT_ALL_CELLS,
                                    .always_scored = r->a->loo,
                                    .is_of_sums = r->a->group != NULL,
                                    .is_one_of_several = r->opened.n > 1};
   if (r->classes[t].n > 0) return;
   columns_complete(&r->columns[t], together->forecaster.numbers, channel, r->cli);
   r->source.shape.has_scores = r->source.shape.has_scores || r->columns[t].has_scores;
+}
+
+/* Finds the boxes of the grids that --flag-outside is about. */
+static enum gpnn_status find_boxes(struct run *r, struct gpnn_error *err)
+{
+  for (size_t t = 0; t < r->opened.n && r->a->flags_outside; t++) {
+    enum gpnn_status status = gpnn_tucker_box_of(&r->columns[t].box, &r->opened.channels[t], err);
+    if (status == GPNN_EMISMATCH)
+      return gpnn_fail(err, GPNN_EINVAL,
+                       "--flag-outside is for a model of gpnn-tucker, which has a grid to lie "
+                       "outside of; %s is none",
+                       gpnn_index_path(r->opened.index));
+    if (status != GPNN_OK) return status;
+    r->columns[t].flags_outside = true;
+  }
+  return GPNN_OK;
 }
 
 /* Makes the models, the predictors and the columns. */
@@ -312,7 +339,7 @@ static enum gpnn_status open_predictors(struct run *r, struct gpnn_error *err)
   for (size_t i = 0; i < r->n_together && status == GPNN_OK; i++)
     for (size_t c = 0; c < r->together[i].n; c++)
       set_columns(r, r->together[i].first + c, &r->together[i], c);
-  return status;
+  return status == GPNN_OK ? find_boxes(r, err) : status;
 }
 
 static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
@@ -326,6 +353,8 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
     status = open_files(cli, cli_operand(cli, 0), r->a->params, false, &r->opened, err);
   if (status == GPNN_OK && r->a->loo)
     status = open_refuse_grid(r->opened.index, "--loo is for an index of rows", err);
+  if (status == GPNN_OK && r->a->loo)
+    status = open_refuse_model(r->opened.index, "--loo is for an index", err);
   if (status == GPNN_OK) status = grid_check(r, err);
   if (status == GPNN_OK) status = source_open(&r->source, cli, r->a, &r->opened, err);
   if (status == GPNN_OK) status = open_predictors(r, err);
@@ -348,7 +377,7 @@ static enum gpnn_status warn_of_training_rows(const struct run *r, struct gpnn_e
   bool has_truth = source_has_truth(&r->source, telling);
   struct gpnn_copies_report report;
   const struct gpnn_counts *counts = &r->counts[telling];
-  if (r->a->loo || r->opened.dataset->grid != NULL ||
+  if (r->a->loo || !has_training_rows(r) ||
       (double)counts->n_upon <= suspicious * (double)counts->n_rows)
     return GPNN_OK;
   enum gpnn_status status =
@@ -379,6 +408,8 @@ static enum gpnn_status report(const struct run *r, struct gpnn_error *err)
   for (size_t t = 0; t < r->opened.n; t++) report_target(r, t);
   if (r->opened.dataset->grid != NULL)
     grid_report(r);
+  else if (r->opened.dataset->stored != NULL)
+    cli_note(r->cli, "%zu rows", r->n_done);
   else
     cli_note(r->cli, "%zu rows, %zu neighbours each", r->n_done,
              gpnn_model_neighbours(r->together->model, 0));

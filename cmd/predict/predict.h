@@ -22,9 +22,10 @@ struct predict_arguments {
   const char *params, *targets, *keep, *group, *max_distance, *cost;
   enum gpnn_precision precision;
   bool append, skip_bad, unbuffered;
-  bool loo;         /* predict the training rows, each from the others */
-  bool cross_fit;   /* by parameters that have not seen them */
-  bool labels_only; /* of classes: no probabilities */
+  bool loo;           /* predict the training rows, each from the others */
+  bool cross_fit;     /* by parameters that have not seen them */
+  bool flags_outside; /* of a model on a grid: which rows lie outside it */
+  bool labels_only;   /* of classes: no probabilities */
   enum predict_aggregate aggregate;
   size_t neighbours, share, batch, samples, top; /* all but share may be 0: not given */
   bool is_of_grids; /* for gpnn-grid predict, which lacks options that are for rows: the index has

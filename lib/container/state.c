@@ -95,21 +95,30 @@ static unsigned char *write_entry(unsigned char *at, const struct gpnn_state_arr
   return at + ENTRY_BYTES + target + name;
 }
 
+enum gpnn_status gpnn_state_list(const struct gpnn_state *state, unsigned char **list,
+                                 size_t *length, struct gpnn_error *err)
+{
+  size_t all = 0;
+  for (size_t i = 0; i < state->n; i++) all += entry_length(&state->arrays[i]);
+  unsigned char *bytes = malloc(all + 1), *end = bytes;
+  if (bytes == NULL) return gpnn_fail_memory(err, "for a state");
+  for (size_t i = 0; i < state->n; i++) end = write_entry(end, &state->arrays[i]);
+  *list = bytes;
+  *length = all;
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_state_pour(const struct gpnn_state *state, const char *text, size_t length,
                                  gpnn_container_sink *sink, void *context, struct gpnn_error *err)
 {
   size_t list_length = 0, n = 0;
-  for (size_t i = 0; i < state->n; i++) list_length += entry_length(&state->arrays[i]);
   for (size_t i = 0; i < state->n; i++) n += state->arrays[i].n;
-  unsigned char *list = malloc(list_length + 1), *end = list;
+  unsigned char *list = NULL;
   double *data = gpnn_alloc(n + 1, 1, sizeof *data);
-  enum gpnn_status status =
-      list != NULL && data != NULL ? GPNN_OK : gpnn_fail_memory(err, "for a state");
-  for (size_t i = 0, at = 0; i < state->n && status == GPNN_OK; at += state->arrays[i++].n) {
-    const struct gpnn_state_array *array = &state->arrays[i];
-    end = write_entry(end, array);
-    memcpy(data + at, array->values, array->n * sizeof *data);
-  }
+  enum gpnn_status status = data != NULL ? gpnn_state_list(state, &list, &list_length, err)
+                                         : gpnn_fail_memory(err, "for a state");
+  for (size_t i = 0, at = 0; i < state->n && status == GPNN_OK; at += state->arrays[i++].n)
+    memcpy(data + at, state->arrays[i].values, state->arrays[i].n * sizeof *data);
   const struct gpnn_container_part parts[] = {
       {"TEXT", text, length}, {"LIST", list, list_length}, {"DATA", data, n * sizeof *data}};
   if (status == GPNN_OK)
@@ -168,18 +177,30 @@ static enum gpnn_status read_array(struct gpnn_state *state, const struct gpnn_c
   return status;
 }
 
-static enum gpnn_status read_sections(struct gpnn_state *state,
-                                      const struct gpnn_container *container, struct span *text,
-                                      struct gpnn_error *err)
+static enum gpnn_status read_arrays(struct gpnn_state *state,
+                                    const struct gpnn_container *container, struct gpnn_error *err)
 {
   struct span list, data;
-  enum gpnn_status status = find(container, "TEXT", text, err);
-  if (status == GPNN_OK) status = find(container, "LIST", &list, err);
+  enum gpnn_status status = find(container, "LIST", &list, err);
   if (status == GPNN_OK) status = find(container, "DATA", &data, err);
   if (status != GPNN_OK) return status;
   while (list.length > 0 && status == GPNN_OK)
     status = read_array(state, container, &list, &data, err);
   if (status == GPNN_OK && data.length > 0) status = contradicts(container, err);
+  return status;
+}
+
+enum gpnn_status gpnn_state_of_container(struct gpnn_state **state,
+                                         const struct gpnn_container *container,
+                                         struct gpnn_error *err)
+{
+  struct gpnn_state *new = NULL;
+  enum gpnn_status status = gpnn_state_new(&new, gpnn_container_fingerprint(container), err);
+  if (status == GPNN_OK) status = read_arrays(new, container, err);
+  if (status == GPNN_OK)
+    *state = new;
+  else
+    gpnn_state_free(new);
   return status;
 }
 
@@ -191,13 +212,10 @@ enum gpnn_status gpnn_state_read(struct gpnn_state **state, const char **text, s
   struct gpnn_state *new = NULL;
   struct span found = {0};
   enum gpnn_status status = gpnn_container_of_bytes(&container, name, bytes, length, &format, err);
-  if (status == GPNN_OK) status = gpnn_state_new(&new, gpnn_container_fingerprint(container), err);
-  if (status == GPNN_OK) status = read_sections(new, container, &found, err);
+  if (status == GPNN_OK) status = find(container, "TEXT", &found, err);
+  if (status == GPNN_OK) status = gpnn_state_of_container(&new, container, err);
   gpnn_container_close(container);
-  if (status != GPNN_OK) {
-    gpnn_state_free(new);
-    return status;
-  }
+  if (status != GPNN_OK) return status;
   *state = new;
   *text = (const char *)found.at;
   *text_length = found.length;

@@ -8,6 +8,7 @@
  *
  * Building one: gpnn_state_new(), gpnn_state_add() for each array, gpnn_state_pour(),
  * gpnn_state_free().  Reading one: gpnn_state_read(), gpnn_state_find(), gpnn_state_free().
+ * Containers of other kinds may have arrays too: gpnn_state_list(), gpnn_state_of_container().
  * Threads: a state that nothing is added to may be shared.
  */
 #ifndef GPNN_CONTAINER_STATE_H
@@ -67,6 +68,25 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_state_read(struct gpnn_state **state, cons
                                                  size_t *text_length, const char *name,
                                                  const void *bytes, size_t length,
                                                  struct gpnn_error *err);
+
+/* ---- in containers of another kind --------------------------------------------------------- */
+
+/*
+ * The list of the arrays as section LIST of a container has it (gpnn-state(5)); their numbers, one
+ * array after another, are its section DATA.  The caller frees '*list'.  GPNN_ENOMEM: neither is
+ * set.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_state_list(const struct gpnn_state *state,
+                                                 unsigned char **list, size_t *length,
+                                                 struct gpnn_error *err);
+
+/*
+ * A state of the sections LIST and DATA of 'container', with its fingerprint; the numbers are
+ * copied.  Outcomes as for gpnn_state_read(): the checksums of both sections are compared.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_state_of_container(struct gpnn_state **state,
+                                                         const struct gpnn_container *container,
+                                                         struct gpnn_error *err);
 
 /* NULL is allowed. */
 void gpnn_state_free(struct gpnn_state *state);

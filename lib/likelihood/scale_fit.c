@@ -388,8 +388,10 @@ static void set_law(const struct problem *p, enum gpnn_likelihood likelihood, co
   *law = (struct gpnn_scale_law){
       .likelihood = likelihood, .scale.factor = exp(u[FACTOR]), .degrees = 2 + exp(u[DEGREES])};
   for (size_t k = 0; k < p->n_features; k++) {
+    bool is_zero = p->range[k].low == 0 && p->range[k].high == 0; /* as models without neighbours
+                                                                      have their misfit */
     law->scale.term[p->feature[k]] = p->range[k];
-    law->scale.term[p->feature[k]].coefficient = u[FIRST_COEFFICIENT + k];
+    law->scale.term[p->feature[k]].coefficient = is_zero ? 0 : u[FIRST_COEFFICIENT + k];
   }
 }
 

@@ -89,7 +89,7 @@ words() {
   assert_equal "$(in_one_line offered_by_zsh 'gpnn-fit --objective block,l')" loo
   assert_equal "$(in_one_line offered_by_zsh 'gpnn-fit --fix n')" noise
   assert_equal "$(in_one_line offered_by_zsh 'gpnn-index --skip-bad=')" all
-  assert_equal "$(in_one_line offered_by_zsh 'gpnn-simulate ')" 'advise data grid limits risk'
+  assert_equal "$(in_one_line offered_by_zsh 'gpnn-simulate ')" 'advise data grid limits risk views'
   assert_equal "$(in_one_line offered_by_zsh 'gpnn-plot -o x.svg p')" 'pit predicted'
   assert_equal "$(in_one_line offered_by_zsh 'gpnn-plot pit ta')" table.tsv
   assert_equal "$(in_one_line offered_by_zsh 'gpnn-index -o ta')" table.tsv
@@ -131,7 +131,7 @@ words() {
   assert_equal "$(offered 'gpnn-plot ')" "$kinds"
   assert_equal "$(in_one_line offered 'gpnn-plot -o a.svg --mark noise=0.1 p')" 'pit predicted'
   assert_equal "$(in_one_line offered 'gpnn-plot pit ')" '<default>'
-  assert_equal "$(in_one_line offered 'gpnn-simulate ')" 'advise data grid limits risk'
+  assert_equal "$(in_one_line offered 'gpnn-simulate ')" 'advise data grid limits risk views'
   assert_equal "$(in_one_line offered 'gpnn-simulate --v')" '--verbose --version'
 }
 

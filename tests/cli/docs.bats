@@ -279,6 +279,10 @@ words_of() {
   examples_of man/gpnn-split.1
 }
 
+@test "the examples of gpnn-tucker(1)" {
+  examples_of man/gpnn-tucker.1
+}
+
 @test "the examples of gpnn-index(1)" {
   examples_of man/gpnn-index.1
 }
@@ -295,6 +299,10 @@ words_of() {
   examples_of man/gpnn-predict.1
 }
 
+@test "the examples of gpnn-sparse(1)" {
+  examples_of man/gpnn-sparse.1
+}
+
 @test "the examples of gpnn-eval(1)" {
   examples_of man/gpnn-eval.1
 }
@@ -305,6 +313,10 @@ words_of() {
 
 @test "the examples of gpnn-plot(1)" {
   examples_of man/gpnn-plot.1
+}
+
+@test "the examples of gpnn-linear(1)" {
+  examples_of man/gpnn-linear.1
 }
 
 @test "the examples of gpnn-info(1)" {
@@ -351,6 +363,10 @@ words_of() {
   examples_of man/gpnn-simulate-risk.1
 }
 
+@test "the examples of gpnn-simulate-views(1)" {
+  examples_of man/gpnn-simulate-views.1
+}
+
 @test "the examples of gpnn-table(5)" {
   examples_of man/gpnn-table.5
 }
@@ -361,6 +377,11 @@ words_of() {
 
 @test "the examples of gpnn-state(5)" {
   examples_of man/gpnn-state.5
+}
+
+@test "the examples of gpnn-model(5)" {
+  command -v gpnn-sparse >/dev/null || skip "needs gpnn-sparse"
+  examples_of man/gpnn-model.5
 }
 
 @test "the examples of gpnn-index(5)" {

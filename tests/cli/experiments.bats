@@ -259,3 +259,15 @@ divide() {
   column difference_tight tasks.tsv | awk '!($1 < 1e-6) { exit 1 } END { exit NR != 2 }'
   column difference_default tasks.tsv | awk '!($1 < 0.2) { exit 1 }'
 }
+
+@test "variational models are scored beside neighbours on the same rows, and summed up" {
+  make_tables
+  printf 'set\tsplit\ttarget\tinputs\tinducing\tranks\tsizes\tpublished_rmse\tpublished_nll\twhose\n' >sets.tsv
+  printf 't\t7:2\ty\t-\t20\t2\t5\t0.5\t-\tsomeone\n' >>sets.tsv
+  "$experiments/variational" --data tables --sets sets.tsv >scores.tsv 2>said
+  assert_equal "$(awk -F '\t' 'NR > 2 { print $4 }' scores.tsv | tr '\n' ' ')" \
+    'neighbours collapsed diag tucker '
+  assert_equal "$(awk -F '\t' 'NR > 2 && !($6 > 0 && $6 < 2 && $17 > 0)' scores.tsv)" ''
+  assert_equal "$("$experiments/variational" --summary scores.tsv | grep -c '^| t.y | 7:2 |')" 4
+  assert_fails 2 'no method x' "$experiments/variational" --data tables --sets sets.tsv --methods x
+}

@@ -153,12 +153,15 @@ assert_close() {
   assert_equal "$(predict -q --skip-bad q.tsv | sed -n 2p)" $'NA\tNA'
 }
 
-@test "a transformed target comes back with its scores" {
+@test "a transformed target comes back, with scores of truths that are not of the grid" {
   use
   lines "$(cat g.par)" 'transform\tlog\t2.2\t0.4\t3\t20' >t.par
   gpnn-grid predict -p t.par g.gpi --complete=all >all.tsv
-  assert_equal "$(head -n 1 all.tsv)" $'lat\tlon\tday\ttemp\tmean\tsd\tlogp\tcrps\tpit'
-  gpnn-eval -q all.tsv >scores.txt
+  assert_equal "$(head -n 1 all.tsv)" $'lat\tlon\tday\ttemp\tmean\tsd'
+  cut -f 1-4 all.tsv >rows.tsv
+  gpnn-grid predict -p t.par g.gpi rows.tsv >scored.tsv
+  assert_equal "$(head -n 1 scored.tsv)" $'temp\tmean\tsd\tlogp\tcrps\tpit'
+  gpnn-eval -q scored.tsv >scores.txt
   awk -v r2="$(value r2 scores.txt)" 'BEGIN { exit r2 < 0.9 }'
 }
 
@@ -195,4 +198,20 @@ assert_close() {
   predict --complete=all --samples 50 2>err.txt | head -n 1 >first.txt || true
   assert_equal "$(wc -l <first.txt)" 1
   [[ ! -s err.txt ]]
+}
+
+@test "coordinates of the cells are those of the table, as text" {
+  use
+  awk 'BEGIN {
+    srand(7)
+    print "lon\tlat\tday\ty"
+    for (s = 0; s < 30; s++) {
+      site = sprintf("%.15g\t%.6f", 400 * rand() - 200, 90 * rand() + 0.1234561)
+      for (t = 0; t < 4; t++) if (s != t) print site "\t" t "\t" s % 5 + t
+    }
+  }' >table.tsv
+  gpnn-grid index -q -y y --site lon,lat --time day -o g.gpi table.tsv
+  predict --complete=all | tail -n +2 | cut -f 1,2 | sort -u >cells.txt
+  tail -n +2 table.tsv | cut -f 1,2 | sort -u >sites.txt
+  awk 'BEGIN { FS = OFS = "\t" } { print $1, $2 + 0 "" }' CONVFMT=%.15g sites.txt | sort -u | cmp - cells.txt
 }

@@ -127,6 +127,27 @@ same_columns() {
   cmp <(gpnn-predict both.gpi -p p.par t.tsv) <(gpnn-predict load.gpi -p p.par t.tsv)
 }
 
+@test "a mean and sd that were agreed on are those of predictions and parameters" {
+  make_table 60 1 >t.tsv
+  awk -F '\t' -v OFS='\t' -v CONVFMT=%.12g 'NR > 1 { $2 = 100 + 5 * $2 } 1' t.tsv >moved.tsv
+  make_parameters matern32 0.5 1 0.1 20 >p.par
+  gpnn-index -q --target-scale 0.25,2 -o t.gpi t.tsv
+  gpnn-index -q --target-scale 101.25,10 -o moved.gpi moved.tsv
+  # Far from all rows a prediction is the mean, and its variance that of the process and the noise.
+  printf 'x1\n1e6\n' >far.tsv
+  gpnn-predict -q -p p.par t.gpi far.tsv >far
+  assert_equal "$(column mean far)" 0.25
+  assert_near "$(column sd far)" 2.09761769634 1e-9
+  gpnn-predict -q -p p.par t.gpi t.tsv | column mean >mean
+  gpnn-predict -q -p p.par moved.gpi moved.tsv | column mean | awk -v OFMT=%.12g '{ print ($1 - 100) / 5 }' >moved
+  paste mean moved | awk '{ if (($1 - $2)^2 > 1e-10) exit 1 }'
+  for scale in 1 1,0 1,-1 1,2,3 a,1 ',' nan,1; do
+    assert_fails 2 'MEAN,SD' gpnn-index --target-scale "$scale" -o x.gpi t.tsv
+  done
+  assert_fails 2 'one target' gpnn-index -y 1,2 --target-scale 0,1 -o x.gpi <(awk -v OFS='\t' '{ print $0, NR }' t.tsv)
+  assert_fails 2 'target-scale applies to a table' gpnn-index --metric p.par --target-scale 0,1 -o x.gpi t.gpi
+}
+
 @test "places not on the globe and negative variances are bad values" {
   make_globe 50 >t.tsv
   awk -F '\t' -v OFS='\t' 'NR == 9 { $1 = "90.5" } 1' t.tsv >lat.tsv

@@ -259,7 +259,7 @@ mse_limit nll_limit cal_limit mse_matched nll_matched cal_matched lengthscale ke
 }
 
 @test "a mode is required and must be known" {
-  assert_fails 2 'no such mode: "limit"; MODE is limits, risk, data, grid or advise' gpnn-simulate limit
+  assert_fails 2 'no such mode: "limit"; MODE is limits, risk, data, grid, views or advise' gpnn-simulate limit
   assert_fails 2 'no such mode: "advice"' gpnn-simulate advice -p t.par t.gpi
   assert_fails 2 'no such mode: "l\?m"' gpnn-simulate $'l\em' -n 100
   assert_fails 2 'operand is missing' gpnn-simulate

@@ -96,13 +96,21 @@ stored_version() {
 }
 
 @test "a binary file of another kind is refused by name" {
-  # The header of a model: magic, version, byte order, kind, zeros, and its checksum.
-  { printf '\x89GPI\r\n\x1a\0\1\0\0\0\0\0\0\0\4\3\2\1\2\0\0\0'; head -c 36 /dev/zero; printf '\x9b\x68\xbc\x6b'; } >house.gpm
-  assert_fails 1 '^house.gpm is a model file, not an index$' gpnn-fit house.gpm
-  assert_fails 1 '^house.gpm is a model file, not parameters$' gpnn-info house.gpm
-  assert_fails 1 '^house.gpm: is a model file, not a table$' gpnn-index -o new.gpi house.gpm
-  assert_fails 1 '^house.gpm is a model file, not parameters$' \
-    gpnn-predict "$old/1.0.gpi" -p house.gpm "$old/queries.tsv"
-  assert_fails 1 '^house.gpm is a model file, not an index: did you swap the operands\?$' \
-    gpnn-predict house.gpm -p "$old/1.0.par" "$old/1.0.gpi"
+  # The header of a state, and of a kind that no program has yet: magic, version, byte order, kind,
+  # zeros, and its checksum.
+  header() { # KIND CHECKSUM
+    printf '\x89GPI\r\n\x1a\0\1\0\0\0\0\0\0\0\4\3\2\1%b\0\0\0' "$1"
+    head -c 36 /dev/zero
+    printf '%b' "$2"
+  }
+  header '\3' '\xdc\xfa\xf8\xc4' >house.gps
+  header '\4' '\x8b\x09\xc5\x3e' >house.new
+  assert_fails 1 '^house.gps is a state file, not an index$' gpnn-fit house.gps
+  assert_fails 1 '^house.gps: is a state file, not a table$' gpnn-index -o new.gpi house.gps
+  assert_fails 1 '^house.gps is a state file, not an index: did you swap the operands\?$' \
+    gpnn-predict house.gps -p "$old/1.0.par" "$old/1.0.gpi"
+  assert_fails 1 '^house.new is a gpnn file of an unknown kind, not an index$' gpnn-sparse house.new -o new.gpm
+  assert_fails 1 '^house.new is a gpnn file of an unknown kind, not parameters$' gpnn-info house.new
+  assert_fails 1 '^house.new is a gpnn file of an unknown kind, not parameters$' \
+    gpnn-predict "$old/1.0.gpi" -p house.new "$old/queries.tsv"
 }
