@@ -1,6 +1,6 @@
 /*
  * The Bayesian committee machine: what the other owner's rows say of the latent function at the
- * asked rows, exp(h'f - f'J f / 2), updates the asking model's posterior there (equation 18.38).
+ * asked rows, exp(h'f - f'J f / 2), updates the asking model's posterior there (equation 18.8).
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * A function that both views agree on, whose precision is the sum of theirs (equations 18.34 to
- * 18.36): the other view is known at the asked rows alone, so that its part is one matrix of their
+ * A function that both views agree on, whose precision is the sum of theirs (equations 18.4 to
+ * 18.6): the other view is known at the asked rows alone, so that its part is one matrix of their
  * number.
  */
 #include <stdlib.h>

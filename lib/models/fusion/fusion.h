@@ -1,7 +1,7 @@
 /*
  * fusion: a Gaussian process of one owner's rows, and of what the model of another owner, who sees
  * other inputs of the same objects, answered about some more of them (gpnn-methods(7),
- * equations 18.31 to 18.40).
+ * equations 18.1 to 18.10).
  *
  * Whatever the rule, the predictor has the form of a model with inducing points (equation 17.3):
  * with k the asking model's covariances of a row with its own rows t and then the asked rows q, the

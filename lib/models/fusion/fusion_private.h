@@ -44,7 +44,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_fusion_factor(const struct gpnn_fusion_sys
 double gpnn_fusion_cost(double error, double variance);
 
 /* The mean cost of the own rows, from a root of S, rank by m, and what S makes of the targets
- * (equation 18.39). */
+ * (equation 18.9). */
 double gpnn_fusion_score(const struct gpnn_fusion_system *s, size_t rank, const double *root,
                          const double *weights);
 

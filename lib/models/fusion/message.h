@@ -1,6 +1,6 @@
 /*
  * message: what the rows of one owner say of the latent function at rows that another asks about,
- * as the Bayesian committee machine sends it (gpnn-methods(7), equation 18.37).  Both owners'
+ * as the Bayesian committee machine sends it (gpnn-methods(7), equation 18.7).  Both owners'
  * models are of the same latent function: same inputs, same parameters, other rows.
  *
  * With K of the kernel among the asked rows q and the own rows b, A = K_bq K_qq^-1 and

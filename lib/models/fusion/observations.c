@@ -1,5 +1,5 @@
 /*
- * The answers as observations, with errors that go together or not (equations 18.31 to 18.33): one
+ * The answers as observations, with errors that go together or not (equations 18.1 to 18.3): one
  * matrix is factored, from which weights and root follow.
  */
 #include <math.h>
