@@ -307,6 +307,11 @@ struct gpnn_field gpnn_table_header(const struct gpnn_table *table)
   return (struct gpnn_field){table->header, table->header_length};
 }
 
+const char *gpnn_table_comments(const struct gpnn_table *table)
+{
+  return table->comments == NULL ? "" : table->comments;
+}
+
 void gpnn_table_close(struct gpnn_table *table)
 {
   if (table == NULL) return;
@@ -319,5 +324,6 @@ void gpnn_table_close(struct gpnn_table *table)
   free(table->columns);
   free(table->names);
   free(table->header);
+  free(table->comments);
   free(table);
 }

@@ -150,6 +150,10 @@ const char *gpnn_table_column(const struct gpnn_table *table, size_t j);
  * table has no header.  The text belongs to the table. */
 struct gpnn_field gpnn_table_header(const struct gpnn_table *table);
 
+/* The comments that come before the first line, if the notation says what begins one; each ends
+ * with a newline.  NUL-terminated; the text belongs to the table. */
+const char *gpnn_table_comments(const struct gpnn_table *table);
+
 /* Closes and frees; NULL is allowed. */
 void gpnn_table_close(struct gpnn_table *table);
 

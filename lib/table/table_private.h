@@ -42,6 +42,8 @@ struct gpnn_table {
   char *names;
   char *header;
   size_t header_length;
+  char *comments; /* those before the first line, each with a newline, and a NUL; NULL: none */
+  size_t comments_capacity, comments_length;
 };
 
 /* How many bytes of the buffer the next record takes. */

@@ -189,6 +189,21 @@ static bool takes_care(const struct gpnn_table *table)
   return comment != NULL && table->start < table->end && table->buffer[table->start] == *comment;
 }
 
+/* Keeps a comment of 'length' bytes that comes before the first line. */
+static enum gpnn_status keep_comment(struct gpnn_table *table, size_t length,
+                                     struct gpnn_error *err)
+{
+  const char *comment = table->buffer + table->start;
+  size_t at = table->comments_length;
+  if (length > 0 && comment[length - 1] == '\r') length--;
+  if (!gpnn_grow(&table->comments, &table->comments_capacity, at + length + 2, 1))
+    return gpnn_fail_memory(err, "for comments");
+  memcpy(table->comments + at, comment, length);
+  memcpy(table->comments + at + length, "\n", 2);
+  table->comments_length = at + length + 1;
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_table_find_next(struct gpnn_table *table, struct gpnn_extent *extent,
                                       struct gpnn_error *err)
 {
@@ -198,6 +213,8 @@ enum gpnn_status gpnn_table_find_next(struct gpnn_table *table, struct gpnn_exte
     if (status == GPNN_OK)
       status = is_comment ? gpnn_table_find_line(table, extent, err)
                           : gpnn_table_find_record(table, extent, err);
+    if (status == GPNN_OK && is_comment && table->n_columns == 0)
+      status = keep_comment(table, extent->length, err);
     if (status != GPNN_OK || (!is_comment && !is_blank_record(table, extent))) return status;
     gpnn_table_consume(table, extent);
   }

@@ -204,6 +204,20 @@ static void comments_and_lines_before_the_table_are_passed_over(void **state)
                "6:1|2\n7:#|4\n9:#!|5");
 }
 
+static void comments_before_the_first_line_are_kept(void **state)
+{
+  (void)state;
+  const struct gpnn_table_options options = {.has_header = true, .notation = {.comment = "#"}};
+  struct gpnn_table *table;
+  assert_ok(
+      gpnn_table_open(&table, scratch_text("c", "# a: 1\r\n\n#\nx\n#no\n1\n"), &options, &err));
+  assert_string_equal(gpnn_table_comments(table), "# a: 1\n#\n");
+  gpnn_table_close(table);
+  assert_ok(gpnn_table_open(&table, scratch_text("c", "x\n1\n"), &options, &err));
+  assert_string_equal(gpnn_table_comments(table), "");
+  gpnn_table_close(table);
+}
+
 static void open_and_name(struct gpnn_table **table, const char *text, const char *names)
 {
   char found[64] = "";
@@ -664,6 +678,7 @@ int main(void)
       cmocka_unit_test(the_delimiter_is_told_from_the_first_line),
       cmocka_unit_test(blanks_count_as_one_delimiter),
       cmocka_unit_test(comments_and_lines_before_the_table_are_passed_over),
+      cmocka_unit_test(comments_before_the_first_line_are_kept),
       cmocka_unit_test(a_header_may_be_one_name_short),
       cmocka_unit_test(a_preamble_is_suspected),
       cmocka_unit_test(quotes_count_only_at_fields_of_the_chosen_delimiter),
