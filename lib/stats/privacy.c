@@ -1,0 +1,64 @@
+#include "stats/privacy.h"
+
+#include <math.h>
+
+#include "stats/normal.h"
+
+/* Below this the distribution function is nearly too small for a double, and its expansion is as
+ * exact as one. */
+static const double far_tail = -30;
+
+/* The logarithm of the normal distribution function. */
+static double log_cdf(double z)
+{
+  if (z >= far_tail) return log(gpnn_normal_cdf(z));
+  const double w = 1 / (z * z);
+  return -0.5 * (z * z + GPNN_LOG_TWO_PI) - log(-z) + log1p(w * (-1 + w * (3 - 15 * w)));
+}
+
+double gpnn_privacy_delta(double epsilon, double mu)
+{
+  if (mu == 0) return 0;
+  if (isinf(mu)) return 1;
+  const double told = gpnn_normal_cdf(mu / 2 - epsilon / mu);
+  const double allowed = exp(epsilon + log_cdf(-mu / 2 - epsilon / mu));
+  return fmax(told - allowed, 0);
+}
+
+double gpnn_privacy_epsilon(double delta, double mu)
+{
+  double low = 0, high = 1;
+  if (isinf(mu)) return INFINITY;
+  if (gpnn_privacy_delta(0, mu) <= delta) return 0;
+  while (gpnn_privacy_delta(high, mu) > delta) high *= 2;
+  for (double middle; (middle = low + (high - low) / 2) > low && middle < high;)
+    if (gpnn_privacy_delta(middle, mu) > delta)
+      low = middle;
+    else
+      high = middle;
+  return high;
+}
+
+double gpnn_privacy_mu(double epsilon, double delta)
+{
+  double low = 0, high = 1;
+  while (gpnn_privacy_delta(epsilon, high) <= delta) high *= 2;
+  for (double middle; (middle = low + (high - low) / 2) > low && middle < high;)
+    if (gpnn_privacy_delta(epsilon, middle) > delta)
+      high = middle;
+    else
+      low = middle;
+  return low;
+}
+
+double gpnn_privacy_compose(size_t n, const double *mu)
+{
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum = hypot(sum, mu[i]);
+  return sum;
+}
+
+double gpnn_privacy_classical(double epsilon, double delta)
+{
+  return sqrt(2 * log(1.25 / delta)) / epsilon;
+}

@@ -1,0 +1,35 @@
+/*
+ * privacy: what the noise of a release promises, by the exact accounting of Gaussian noise.
+ *
+ * A release is mu-private if telling apart two neighbouring sets of data from it is as hard as
+ * telling a normal variable of mean 0 from one of mean mu: mu is the sensitivity in standard
+ * deviations of the noise.  It then is (epsilon, delta)-differentially private for a curve of
+ * pairs, and no better.
+ *
+ * Threads: no shared state.
+ *
+ * Source: Balle and Wang (2018), theorem 8; Dong, Roth and Su (2022), corollaries 1 and 3.
+ */
+#ifndef GPNN_STATS_PRIVACY_H
+#define GPNN_STATS_PRIVACY_H
+
+#include <stddef.h>
+
+/* The delta that a mu-private release (mu >= 0, or infinite) has at 'epsilon' >= 0. */
+double gpnn_privacy_delta(double epsilon, double mu);
+
+/* The least epsilon that it has at 'delta' in (0, 1), rounded up; infinite if mu is. */
+double gpnn_privacy_epsilon(double delta, double mu);
+
+/* The largest mu of a release that is (epsilon, delta)-private, rounded down; epsilon >= 0, delta
+ * in (0, 1).  Its inverse is the standard deviation of the noise for a sensitivity of 1. */
+double gpnn_privacy_mu(double epsilon, double delta);
+
+/* What n releases of the same data come to, each chosen in knowledge of those before it. */
+double gpnn_privacy_compose(size_t n, const double *mu);
+
+/* The standard deviation for a sensitivity of 1 by the classical bound, proven for epsilon < 1
+ * alone, which is never below 1 / gpnn_privacy_mu() there. */
+double gpnn_privacy_classical(double epsilon, double delta);
+
+#endif

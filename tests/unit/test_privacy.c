@@ -1,0 +1,106 @@
+#include "stats/privacy.h"
+
+#include <math.h>
+
+#include "unit.h"
+
+static const double pairs[][2] = {{0.5, 1e-5}, {1, 1e-5}, {2, 1e-6}, {1, 0.00625}};
+enum { PAIRS = sizeof pairs / sizeof *pairs };
+
+static void the_noise_for_a_sensitivity_of_one_is_as_tabulated(void **state)
+{
+  static const double exact[PAIRS] = {7.032, 3.731, 2.230, 2.028};
+  static const double classical[PAIRS] = {9.690, 4.845, 2.649, 3.255};
+  (void)state;
+  for (size_t i = 0; i < PAIRS; i++) {
+    assert_near(1 / gpnn_privacy_mu(pairs[i][0], pairs[i][1]), exact[i], 5e-4);
+    assert_near(gpnn_privacy_classical(pairs[i][0], pairs[i][1]), classical[i], 5e-4);
+  }
+}
+
+/* Published noise of 0.42 sensitivities, for one release and for 25 independent ones. */
+static void little_noise_promises_little(void **state)
+{
+  double mu[25];
+  (void)state;
+  for (size_t i = 0; i < 25; i++) mu[i] = 1 / 0.42;
+  assert_near(gpnn_privacy_epsilon(0.00625, mu[0]), 8.1, 0.05);
+  assert_near(gpnn_privacy_epsilon(0.00625, gpnn_privacy_compose(25, mu)), 99.7, 0.05);
+}
+
+static void each_is_the_inverse_of_the_other(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < PAIRS; i++) {
+    const double mu = gpnn_privacy_mu(pairs[i][0], pairs[i][1]);
+    assert_near(gpnn_privacy_delta(pairs[i][0], mu), pairs[i][1], 1e-9 * pairs[i][1]);
+    assert_near(gpnn_privacy_epsilon(pairs[i][1], mu), pairs[i][0], 1e-9);
+    assert_true(gpnn_privacy_delta(pairs[i][0], mu) <= pairs[i][1]);
+    assert_true(gpnn_privacy_delta(gpnn_privacy_epsilon(pairs[i][1], mu), mu) <= pairs[i][1]);
+  }
+}
+
+/* The integral of (p - e^epsilon q)+ over the densities of the two hypotheses, by Simpson's rule
+ * from the point on where it is positive. */
+static double integrated(double epsilon, double mu)
+{
+  enum { STEPS = 20000 };
+  const double from = epsilon / mu - mu / 2, width = 40.0 / STEPS;
+  double sum = 0;
+  for (int i = 0; i <= STEPS; i++) {
+    const double z = from + i * width; /* of the density with mean 0 */
+    const double p = exp(-0.5 * z * z), q = exp(epsilon - 0.5 * (z + mu) * (z + mu));
+    sum += (i == 0 || i == STEPS ? 1 : i % 2 == 1 ? 4 : 2) * (p - q);
+  }
+  return sum * width / 3 / sqrt(2 * acos(-1));
+}
+
+static void delta_is_the_integral_of_what_can_be_told(void **state)
+{
+  static const double epsilons[] = {0, 0.3, 1, 4, 20}, mus[] = {0.1, 0.5, 1, 3, 10};
+  (void)state;
+  for (size_t e = 0; e < 5; e++)
+    for (size_t m = 0; m < 5; m++) {
+      const double wanted = integrated(epsilons[e], mus[m]);
+      assert_near(gpnn_privacy_delta(epsilons[e], mus[m]), wanted, 1e-9 * wanted + 1e-15);
+    }
+}
+
+static void more_noise_promises_more(void **state)
+{
+  (void)state;
+  for (double mu = 0.01; mu < 50; mu *= 1.5)
+    for (double epsilon = 0; epsilon < 600; epsilon = epsilon * 1.7 + 0.1) {
+      const double delta = gpnn_privacy_delta(epsilon, mu);
+      assert_true(delta >= 0 && delta <= 1);
+      assert_true(gpnn_privacy_delta(epsilon, mu * 1.01) >= delta);
+      assert_true(gpnn_privacy_delta(epsilon + 0.01, mu) <= delta);
+    }
+}
+
+static void the_ends_of_the_range_are_as_they_must_be(void **state)
+{
+  static const double equal[] = {0.3, 0.3, 0.3, 0.3};
+  (void)state;
+  assert_true(gpnn_privacy_delta(1, 0) == 0);
+  assert_true(gpnn_privacy_delta(1, INFINITY) == 1);
+  assert_true(gpnn_privacy_epsilon(1e-5, 0) == 0);
+  assert_true(isinf(gpnn_privacy_epsilon(1e-5, INFINITY)));
+  assert_true(isfinite(gpnn_privacy_epsilon(1e-300, 1000)));
+  assert_near(gpnn_privacy_compose(4, equal), 0.6, 1e-15);
+  assert_true(gpnn_privacy_compose(0, NULL) == 0);
+  assert_true(gpnn_privacy_mu(0, 1e-5) > 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_noise_for_a_sensitivity_of_one_is_as_tabulated),
+      cmocka_unit_test(little_noise_promises_little),
+      cmocka_unit_test(each_is_the_inverse_of_the_other),
+      cmocka_unit_test(delta_is_the_integral_of_what_can_be_told),
+      cmocka_unit_test(more_noise_promises_more),
+      cmocka_unit_test(the_ends_of_the_range_are_as_they_must_be),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
