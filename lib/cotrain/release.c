@@ -1,0 +1,201 @@
+#include "cotrain/release.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/secret.h"
+#include "linalg/blas.h"
+#include "linalg/cholesky.h"
+#include "stats/normal.h"
+
+/* The ellipsoid is the smallest up to this share of q, or after so many steps; it is one around the
+ * columns in any case. */
+static const double tolerance = 1e-3;
+enum { MOST_STEPS = 2000 };
+
+/* Keeps M invertible where answers go together, relative to the mean square of a column, and to the
+ * mean prior variance. */
+static const double ridge = 1e-9, path_jitter = 1e-6;
+
+const char *gpnn_mechanism_name(enum gpnn_mechanism mechanism)
+{
+  static const char *const names[GPNN_MECHANISMS] = {"none", "shaped", "isotropic", "path"};
+  return names[mechanism];
+}
+
+/* The columns that a shape is found for. */
+struct shaping {
+  size_t q, n;
+  const double *parts; /* q by n */
+  double *scaled;      /* owned; q by n: columns times a number each, or solved for */
+  double *weight;      /* owned; n: those of the columns in the sum, which add to 1 */
+  double *distance;    /* owned; n: A_j' S^-1 A_j */
+};
+
+static void copy_lower(size_t q, const double *from, double *to)
+{
+  for (size_t j = 0; j < q; j++) memcpy(to + j * q + j, from + j * q + j, (q - j) * sizeof *to);
+}
+
+/* There is no other way to write M: one that is not positive definite has failed. */
+static void give_up(void *context, double *k)
+{
+  (void)context;
+  k[0] = NAN;
+}
+
+/* Factors M, its lower triangle, with nothing added to it. */
+static enum gpnn_status factor(struct gpnn_release *r, struct gpnn_error *err)
+{
+  double jitter;
+  copy_lower(r->q, r->m, r->factor);
+  return gpnn_cholesky_factor(r->q, r->factor, NULL, 1, give_up, NULL, &jitter, err);
+}
+
+/* Writes A_j' M^-1 A_j of all columns, and returns the largest. */
+static double measure(const struct gpnn_release *r, struct shaping *s)
+{
+  double largest = 0;
+  memcpy(s->scaled, s->parts, s->q * s->n * sizeof *s->scaled);
+  gpnn_cholesky_forward(s->q, r->factor, s->n, s->scaled);
+  for (size_t j = 0; j < s->n; j++) {
+    const double *column = s->scaled + j * s->q;
+    s->distance[j] = cblas_ddot((int)s->q, column, 1, column, 1);
+    largest = fmax(largest, s->distance[j]);
+  }
+  return largest;
+}
+
+/* Writes the sum of the weighted columns' products, and a ridge. */
+static void sum_products(struct gpnn_release *r, struct shaping *s, double added)
+{
+  const int q = (int)s->q, n = (int)s->n;
+  for (size_t j = 0; j < s->n; j++)
+    for (size_t i = 0; i < s->q; i++)
+      s->scaled[j * s->q + i] = sqrt(s->weight[j]) * s->parts[j * s->q + i];
+  cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, q, n, 1, s->scaled, q, 0, r->m, q);
+  for (size_t i = 0; i < s->q; i++) r->m[i * (s->q + 1)] += added;
+}
+
+/* The smallest ellipsoid, by multiplying the weight of each column by how far out it lies. */
+static enum gpnn_status shape(struct gpnn_release *r, struct shaping *s, double square,
+                              struct gpnn_error *err)
+{
+  const double added = ridge * square / (double)s->n;
+  double largest = 0;
+  for (size_t j = 0; j < s->n; j++) s->weight[j] = 1 / (double)s->n;
+  for (size_t step = 0; step < MOST_STEPS; step++) {
+    sum_products(r, s, added);
+    enum gpnn_status status = factor(r, err);
+    if (status != GPNN_OK) return status;
+    largest = measure(r, s);
+    if (largest <= (1 + tolerance) * (double)s->q) break;
+    double sum = cblas_ddot((int)s->n, s->weight, 1, s->distance, 1);
+    for (size_t j = 0; j < s->n; j++) s->weight[j] *= s->distance[j] / sum;
+  }
+  cblas_dscal((int)(s->q * s->q), largest, r->m, 1);
+  return factor(r, err);
+}
+
+/* M where it does not depend on the columns: that of a random function, or the identity. */
+static enum gpnn_status take(struct gpnn_release *r, const double *prior, struct gpnn_error *err)
+{
+  double mean = 0;
+  for (size_t i = 0; i < r->q && prior != NULL; i++) mean += prior[i * (r->q + 1)] / (double)r->q;
+  if (prior != NULL) copy_lower(r->q, prior, r->m);
+  for (size_t i = 0; i < r->q; i++) r->m[i * (r->q + 1)] += prior == NULL ? 1 : path_jitter * mean;
+  return factor(r, err);
+}
+
+static enum gpnn_status choose(struct gpnn_release *r, enum gpnn_mechanism mechanism,
+                               struct shaping *s, const double *prior, double width,
+                               struct gpnn_error *err)
+{
+  double square = 0;
+  for (size_t i = 0; i < s->q * s->n; i++) square += s->parts[i] * s->parts[i];
+  if (!isfinite(square) || !isfinite(width))
+    return gpnn_fail(err, GPNN_EDATA, "answers depend on responses by numbers that are not finite");
+  enum gpnn_status status = mechanism == GPNN_MECHANISM_SHAPED && square > 0
+                                ? shape(r, s, square, err)
+                                : take(r, mechanism == GPNN_MECHANISM_PATH ? prior : NULL, err);
+  if (status != GPNN_OK) return status;
+  r->sensitivity = width * sqrt(measure(r, s));
+  for (size_t j = 0; j < s->q; j++)
+    for (size_t i = 0; i < j; i++) r->m[j * s->q + i] = r->m[i * s->q + j];
+  return GPNN_OK;
+}
+
+static enum gpnn_status begin_shaping(struct shaping *s, struct gpnn_error *err)
+{
+  s->scaled = gpnn_alloc(s->q, s->n, sizeof *s->scaled);
+  s->weight = gpnn_alloc(s->n, 1, sizeof *s->weight);
+  s->distance = gpnn_alloc(s->n, 1, sizeof *s->distance);
+  bool done = s->scaled != NULL && s->weight != NULL && s->distance != NULL;
+  return done ? GPNN_OK : gpnn_fail_memory(err, "to shape the noise of answers");
+}
+
+static void end_shaping(struct shaping *s)
+{
+  free(s->scaled);
+  free(s->weight);
+  free(s->distance);
+}
+
+enum gpnn_status gpnn_release_shape(struct gpnn_release *release, enum gpnn_mechanism mechanism,
+                                    size_t q, size_t n, const double *parts, const double *prior,
+                                    double width, struct gpnn_error *err)
+{
+  struct gpnn_release r = {.q = q};
+  struct shaping s = {.q = q, .n = n, .parts = parts};
+  if (mechanism == GPNN_MECHANISM_NONE)
+    return gpnn_fail(err, GPNN_EINVAL, "answers without noise have no shape of it");
+  enum gpnn_status status = begin_shaping(&s, err);
+  r.m = gpnn_alloc(q, q, sizeof *r.m);
+  r.factor = gpnn_alloc(q, q, sizeof *r.factor);
+  if (status == GPNN_OK && (r.m == NULL || r.factor == NULL))
+    status = gpnn_fail_memory(err, "to shape the noise of answers");
+  if (status == GPNN_OK) status = choose(&r, mechanism, &s, prior, width, err);
+  end_shaping(&s);
+  if (status == GPNN_OK)
+    *release = r;
+  else
+    gpnn_release_free(&r);
+  return status;
+}
+
+enum gpnn_status gpnn_release_reach(const struct gpnn_release *release, size_t n,
+                                    const double *parts, double *reach, struct gpnn_error *err)
+{
+  struct shaping s = {.q = release->q, .n = n, .parts = parts};
+  enum gpnn_status status = begin_shaping(&s, err);
+  if (status == GPNN_OK) *reach = sqrt(measure(release, &s));
+  end_shaping(&s);
+  return status;
+}
+
+enum gpnn_status gpnn_release_draw(const struct gpnn_release *release, double tau, double unit,
+                                   struct gpnn_secret *secret, double *answers,
+                                   struct gpnn_error *err)
+{
+  const int q = (int)release->q;
+  if (q == 0) return GPNN_OK;
+  double *noise = gpnn_alloc(release->q, 1, sizeof *noise);
+  if (noise == NULL) return gpnn_fail_memory(err, "for the noise of answers");
+  for (size_t i = 0; i < release->q; i++)
+    noise[i] = gpnn_normal_quantile(gpnn_secret_uniform(secret));
+  cblas_dtrmv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, q, release->factor, q, noise,
+              1);
+  for (size_t i = 0; i < release->q; i++)
+    answers[i] = unit * round((answers[i] + tau * noise[i]) / unit);
+  free(noise);
+  return GPNN_OK;
+}
+
+void gpnn_release_free(struct gpnn_release *release)
+{
+  free(release->m);
+  free(release->factor);
+  *release = (struct gpnn_release){0};
+}
