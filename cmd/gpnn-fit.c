@@ -74,6 +74,7 @@ static const struct cli_option tuning[] = {
     CLI_COUNT(0, "batch", batch, "N", "others: rows per step (64)", 1, MOST),
     CLI_COUNT(0, "refresh", refresh, "N", "others: steps between neighbour searches (250)", 1,
               MOST),
+    CLI_REAL(0, "prior", choose.fit.prior_factor, "F", "factor of the prior (3)", 1.01, 1e6),
     CLI_END_OF_SETTINGS,
 };
 

@@ -73,6 +73,18 @@ fit() {
   assert_equal "$(sort -u all | wc -l)" 5
 }
 
+@test "few rows of a line tell of long lengthscales and a large kernel scale once the prior lets them" {
+  awk 'BEGIN { srand(4); print "x\ty"; for (i = 0; i < 30; i++) printf "%.3f\t%.3f\n", i / 29, i / 29 + 0.2 * rand() }' >line.tsv
+  gpnn-index -q --calibration-rows 0 -o line.gpi line.tsv
+  line() { gpnn-fit --kernel rbf --ard no --objective block -m 30 "$@" line.gpi; }
+  line >usual.par
+  line --tune prior=3 | cmp usual.par
+  line --tune prior=20 >wide.par
+  awk -v a="$(value lengthscale usual.par)" -v b="$(value lengthscale wide.par)" 'BEGIN { exit !(b > 1.3 * a) }'
+  awk -v a="$(value kernelscale usual.par)" -v b="$(value kernelscale wide.par)" 'BEGIN { exit !(b > 1.5 * a) }'
+  assert_fails 2 'option --tune prior: not a number from 1.01 to 1e.06: "1"' gpnn-fit --tune prior=1 line.gpi
+}
+
 @test "--mean names the terms, and their coefficients follow" {
   fit --kernel exp --ard no -m 20 --mean-function zero >t.par
   run ! grep -q coefficients t.par

@@ -113,7 +113,7 @@ old_name() {
   grep -q '3 blocks of 20' tune.par
   "${block[@]}" --blocks 3 --block-size 20 2>err.txt | cmp tune.par
   [[ ! -s err.txt ]]
-  assert_fails 2 'option --tune: NAME=VALUE, where NAME is blocks, block-size, steps, batch or refresh, not "pace=1"' \
+  assert_fails 2 'option --tune: NAME=VALUE, where NAME is blocks, block-size, steps, batch, refresh or prior, not "pace=1"' \
     gpnn-fit --tune pace=1 t.gpi
   assert_fails 2 'option --tune: NAME=VALUE, .*, not "steps"' gpnn-fit --tune steps t.gpi
   assert_fails 2 'option --tune steps: not a whole number from 1 to 1e.06: "0"' gpnn-fit --tune steps=0 t.gpi

@@ -158,6 +158,11 @@ static void the_prior_is_weak_and_has_its_derivatives(void **state)
     c.u[i] = u;
   }
   gpnn_fit_coordinates_release(&c);
+
+  options.prior_factor = 9;
+  assert_ok(gpnn_fit_coordinates_init(&c, &options, &s.targets, scale, true, &err));
+  assert_close(gpnn_fit_coordinates_prior(&c, rows, c.u, NULL), expected / 4, 1e-12);
+  gpnn_fit_coordinates_release(&c);
 }
 
 int main(void)

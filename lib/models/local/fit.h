@@ -72,6 +72,8 @@ struct gpnn_fit_options {
   double fixed_kernelscale;            /* > 0: fixed at this value; 0: free */
   double fixed_noise;                  /* > 0: fixed; 0: free */
   double fixed_lengthscale;            /* > 0: all fixed; 0: free */
+  double prior_factor;                 /* above 1: one standard deviation of the prior of a
+                                          parameter is this factor */
   struct gpnn_link fixed_link;         /* of its numbers those > 0 are fixed; no biases */
   const struct gpnn_parameters *start; /* n_starts initial values, or NULL: the median pairwise
                                           distance for the lengthscale, 0.9 for the kernel scale and
@@ -85,7 +87,7 @@ struct gpnn_fit_options {
   {                                                                                          \
     .ard = true, .first = GPNN_OBJECTIVE_BLOCK, .n_blocks = 10, .block_size = 300, .k = 32,  \
     .rows = 8000, .batch = 64, .steps = 1500, .refresh = 250, .thin = -1, .neighbours = 400, \
-    .seed = 1, .threads = 1                                                                  \
+    .prior_factor = 3, .seed = 1, .threads = 1                                               \
   }
 
 struct gpnn_fit_report {

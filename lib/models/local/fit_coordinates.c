@@ -141,6 +141,7 @@ enum gpnn_status gpnn_fit_coordinates_init(struct gpnn_fit_coordinates *coordina
 {
   struct gpnn_fit_coordinates own = {.targets = targets,
                                      .width = parameters_of(targets->params),
+                                     .prior_sd = log(options->prior_factor),
                                      .same_ratio =
                                          options->same_ratio && options->fixed_noise == 0};
   if (!allocate(&own)) {
@@ -221,7 +222,7 @@ void gpnn_fit_coordinates_gradient(const struct gpnn_fit_coordinates *coordinate
 double gpnn_fit_coordinates_prior(const struct gpnn_fit_coordinates *coordinates, double n_rows,
                                   const double *u, double *gradient)
 {
-  const double sd = 1.0986122886681098; /* log 3 */
+  const double sd = coordinates->prior_sd;
   const struct gpnn_fit_targets *targets = coordinates->targets;
   size_t n_lengthscales = targets->params->covariance.n_lengthscales;
   double sum = 0;

@@ -38,6 +38,7 @@ struct gpnn_fit_coordinates {
   double *u;             /* owned; n each: the starting point, */
   double *lower, *upper; /* the bounds, */
   double *usual;         /* and the centre of the prior; infinite: no prior */
+  double prior_sd;       /* its standard deviation */
   size_t width;          /* parameters of a target */
   bool same_ratio;       /* the noise of further targets is not a coordinate but has the first
                             target's ratio to their kernel scale */
@@ -74,11 +75,11 @@ void gpnn_fit_coordinates_gradient(const struct gpnn_fit_coordinates *coordinate
  * The negative log density of a weak prior on the coordinates, up to a constant, divided by the
  * number of rows, 'n_rows', that the targets' mean objective averages over; adds its derivatives to
  * 'gradient' unless NULL.  The logarithms of the parameters are normal, centred on 'scale', a
- * kernel scale of 1 and a noise of 0.1, with standard deviation log 3; so are those of a link,
- * centred on GPNN_FIT_USUAL_LINK, and its biases, centred on 0.  The data soon outweigh the
- * prior, but without it a handful of rows may be fitted without error, by parameters that promise
- * the same everywhere.  All lengthscales together have the weight of one, because that of an
- * irrelevant input has far to go.
+ * kernel scale of 1 and a noise of 0.1, with 'prior_sd', log 3 unless the options say otherwise; so
+ * are those of a link, centred on GPNN_FIT_USUAL_LINK, and its biases, centred on 0.  The data soon
+ * outweigh the prior, but without it a handful of rows may be fitted without error, by parameters
+ * that promise the same everywhere.  All lengthscales together have the weight of one, because that
+ * of an irrelevant input has far to go.
  * See gpnn-methods(7), equation 4.1.
  */
 double gpnn_fit_coordinates_prior(const struct gpnn_fit_coordinates *coordinates, double n_rows,

@@ -42,7 +42,7 @@ extern "C" {
   {                                                                                          \
     .ard = true, .first = GPNN_OBJECTIVE_LABELS, .n_blocks = 1, .block_size = 2, .k = 32,    \
     .rows = 12800, .batch = 128, .steps = 300, .refresh = 100, .thin = -1, .neighbours = 32, \
-    .seed = 1, .threads = 1                                                                  \
+    .prior_factor = 3, .seed = 1, .threads = 1                                               \
   }
 
 /* ARD is not tried with more inputs, and candidates are scored on at most so many rows. */
