@@ -45,6 +45,7 @@ enum gpnn_rng_purpose {
   GPNN_RNG_EXPOSURE = 42,      /* exposures of simulated counts */
   GPNN_RNG_HOLES = 71,         /* cells of a simulated grid that are not observed */
   GPNN_RNG_VIEWS = 92,         /* objects that two parties see in different columns */
+  GPNN_RNG_ASK = 90,           /* rows of a pool to ask about */
   GPNN_RNG_ADVISE = 35,        /* rows that a learning curve is measured on */
   GPNN_RNG_LIMITS = 36,        /* rows that the limits of inputs are estimated from */
   GPNN_RNG_DRAW = 37,          /* draws of rows that are predicted together */

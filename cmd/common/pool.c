@@ -1,0 +1,221 @@
+#include "cmd/common/pool.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cmd/common/open.h"
+#include "dataset/reader.h"
+#include "table/columns.h"
+
+/* ---- ids ------------------------------------------------------------------------------------ */
+
+/* An id with its number. */
+struct numbered {
+  const char *text;
+  size_t number;
+};
+
+static int compare_numbered(const void *a, const void *b)
+{
+  const struct numbered *p = a, *q = b;
+  int order = strcmp(p->text, q->text);
+  return order != 0 ? order : (p->number > q->number) - (p->number < q->number);
+}
+
+static enum gpnn_status ids_add(struct ids *ids, const struct gpnn_field *field,
+                                struct gpnn_error *err)
+{
+  char *text = gpnn_copy_text(field->text, field->length);
+  if (text == NULL || !gpnn_grow(&ids->text, &ids->capacity, ids->n + 1, sizeof *ids->text)) {
+    free(text);
+    return gpnn_fail_memory(err, "for ids");
+  }
+  ids->text[ids->n++] = text;
+  return GPNN_OK;
+}
+
+/* Orders the ids, of the table 'name'.  GPNN_EDATA: one is there twice. */
+static enum gpnn_status ids_order(struct ids *ids, const char *name, const char *column,
+                                  struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  struct numbered *all = gpnn_alloc(ids->n, 1, sizeof *all);
+  ids->ordered = gpnn_alloc(ids->n, 1, sizeof *ids->ordered);
+  enum gpnn_status status = GPNN_OK;
+  if (all == NULL || ids->ordered == NULL) status = gpnn_fail_memory(err, "for ids");
+  for (size_t i = 0; i < ids->n && status == GPNN_OK; i++)
+    all[i] = (struct numbered){ids->text[i], i};
+  if (status == GPNN_OK) qsort(all, ids->n, sizeof *all, compare_numbered);
+  for (size_t i = 0; i < ids->n && status == GPNN_OK; i++) {
+    ids->ordered[i] = all[i].number;
+    if (i > 0 && strcmp(all[i - 1].text, all[i].text) == 0)
+      status = gpnn_fail(err, GPNN_EDATA,
+                         "%s: column '%s': two rows have the id \"%s\" (rows %zu and %zu)", name,
+                         column, gpnn_mask(shown, all[i].text, strlen(all[i].text)),
+                         all[i - 1].number + 1, all[i].number + 1);
+  }
+  free(all);
+  return status;
+}
+
+size_t ids_find(const struct ids *ids, const char *text, size_t length)
+{
+  size_t low = 0, high = ids->n;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2, number = ids->ordered[middle];
+    int order = strncmp(ids->text[number], text, length);
+    if (order == 0 && ids->text[number][length] == '\0') return number;
+    if (order < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return SIZE_MAX;
+}
+
+static enum gpnn_status read_ids(struct gpnn_table *table, const char *name, struct ids *ids,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_record record;
+  size_t column = 0;
+  enum gpnn_status status = gpnn_columns_find(table, name, &column, err);
+  while (status == GPNN_OK) {
+    status = gpnn_table_next(table, &record, err);
+    if (status == GPNN_OK) status = gpnn_columns_present(table, &record, column, err);
+    if (status == GPNN_OK) status = ids_add(ids, &record.fields[column], err);
+  }
+  return status == GPNN_END ? ids_order(ids, gpnn_table_name(table), name, err) : status;
+}
+
+enum gpnn_status ids_read(const struct cli *cli, const char *path, const char *column,
+                          struct ids *ids, struct gpnn_error *err)
+{
+  struct gpnn_table *table = NULL;
+  enum gpnn_status status = gpnn_table_open(&table, path, &cli->table, err);
+  if (status == GPNN_OK) status = read_ids(table, column, ids, err);
+  gpnn_table_close(table);
+  return status;
+}
+
+void ids_release(struct ids *ids)
+{
+  for (size_t i = 0; i < ids->n; i++) free(ids->text[i]);
+  free(ids->text);
+  free(ids->ordered);
+  *ids = (struct ids){0};
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* A pool while it is read. */
+struct reading {
+  struct pool *pool;
+  struct gpnn_table *table;
+  struct gpnn_reader reader;
+  const struct ids *wanted;
+  const char *name; /* of the column of ids */
+  size_t column;
+  bool keeps_records;
+};
+
+static enum gpnn_status add_row(struct reading *r, const struct gpnn_record *record,
+                                struct gpnn_error *err)
+{
+  struct pool *pool = r->pool;
+  const size_t d = r->reader.dataset->d;
+  double noise;
+  size_t n_unseen = 0;
+  if (!gpnn_grow(&pool->x, &pool->x_capacity, (pool->ids.n + 1) * d, sizeof *pool->x))
+    return gpnn_fail_memory(err, "for the rows of a pool");
+  enum gpnn_status status =
+      gpnn_reader_read(&r->reader, record, pool->x + pool->ids.n * d, NULL, &noise, &n_unseen, err);
+  if (status == GPNN_OK && r->keeps_records) status = gpnn_records_add(&pool->records, record, err);
+  return status == GPNN_OK ? ids_add(&pool->ids, &record->fields[r->column], err) : status;
+}
+
+static enum gpnn_status read_rows(struct reading *r, struct gpnn_error *err)
+{
+  struct gpnn_record record;
+  enum gpnn_status status = GPNN_OK;
+  while (status == GPNN_OK) {
+    status = gpnn_table_next(r->table, &record, err);
+    if (status == GPNN_OK) status = gpnn_columns_present(r->table, &record, r->column, err);
+    if (status != GPNN_OK) break;
+    const struct gpnn_field *id = &record.fields[r->column];
+    if (r->wanted == NULL || ids_find(r->wanted, id->text, id->length) != SIZE_MAX)
+      status = add_row(r, &record, err);
+  }
+  return status == GPNN_END ? ids_order(&r->pool->ids, gpnn_table_name(r->table), r->name, err)
+                            : status;
+}
+
+/* Puts the rows that were found into the order of the list. */
+static enum gpnn_status follow_list(struct reading *r, struct gpnn_error *err)
+{
+  const struct ids *wanted = r->wanted;
+  struct pool *pool = r->pool, ordered = {.delimiter = pool->delimiter, .header = pool->header};
+  const size_t d = r->reader.dataset->d;
+  char shown[GPNN_MASK_BYTES];
+  enum gpnn_status status = GPNN_OK;
+  ordered.x = gpnn_alloc(wanted->n, d, sizeof *ordered.x);
+  if (ordered.x == NULL) return gpnn_fail_memory(err, "for the rows of a pool");
+  for (size_t i = 0; i < wanted->n && status == GPNN_OK; i++) {
+    const struct gpnn_field id = {wanted->text[i], strlen(wanted->text[i])};
+    const size_t row = ids_find(&pool->ids, id.text, id.length);
+    if (row == SIZE_MAX) {
+      status = gpnn_fail(err, GPNN_EDATA,
+                         "%s: column '%s': no row has the id \"%s\", which is asked about",
+                         gpnn_table_name(r->table), r->name, gpnn_mask(shown, id.text, id.length));
+      break;
+    }
+    memcpy(ordered.x + i * d, pool->x + row * d, d * sizeof *ordered.x);
+    status = ids_add(&ordered.ids, &id, err);
+    if (status == GPNN_OK && r->keeps_records) {
+      const struct gpnn_record record = gpnn_records_get(&pool->records, row);
+      status = gpnn_records_add(&ordered.records, &record, err);
+    }
+  }
+  if (status == GPNN_OK) status = ids_order(&ordered.ids, gpnn_table_name(r->table), r->name, err);
+  pool->header = NULL;
+  pool_release(pool);
+  *pool = ordered;
+  return status;
+}
+
+static enum gpnn_status read_table(struct reading *r, const struct gpnn_dataset *dataset,
+                                   struct gpnn_error *err)
+{
+  const struct gpnn_field header = gpnn_table_header(r->table);
+  enum gpnn_status status = gpnn_columns_find(r->table, r->name, &r->column, err);
+  if (status == GPNN_OK) status = gpnn_reader_open(&r->reader, dataset, r->table, false, err);
+  if (status != GPNN_OK) return status;
+  r->pool->delimiter = gpnn_table_delimiter(r->table);
+  r->pool->header = gpnn_copy_text(header.text, header.length);
+  if (r->pool->header == NULL) return gpnn_fail_memory(err, "for the rows of a pool");
+  status = read_rows(r, err);
+  return status == GPNN_OK && r->wanted != NULL ? follow_list(r, err) : status;
+}
+
+enum gpnn_status pool_read(const struct cli *cli, const struct gpnn_dataset *dataset,
+                           const char *path, const char *column, const struct ids *wanted,
+                           bool keeps_records, struct pool *pool, struct gpnn_error *err)
+{
+  struct reading r = {
+      .pool = pool, .wanted = wanted, .name = column, .keeps_records = keeps_records};
+  enum gpnn_status status = open_table(cli, dataset, path, &r.table, err);
+  if (status == GPNN_OK) status = read_table(&r, dataset, err);
+  gpnn_reader_release(&r.reader);
+  gpnn_table_close(r.table);
+  return status;
+}
+
+void pool_release(struct pool *pool)
+{
+  ids_release(&pool->ids);
+  gpnn_records_release(&pool->records);
+  free(pool->x);
+  free(pool->header);
+  *pool = (struct pool){0};
+}
