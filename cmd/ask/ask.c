@@ -38,17 +38,9 @@ bool ask_resolve(const struct cli *cli, void *arguments)
 static enum gpnn_status open_all(struct asking *r, struct gpnn_error *err)
 {
   const struct cli *cli = r->cli;
-  const struct gpnn_model_options options = {.threads = cli->threads};
-  r->opened.targets = r->a->target;
-  enum gpnn_status status = open_check_order(cli_operand(cli, 0), cli_operand(cli, 1), err);
-  if (status == GPNN_OK)
-    status = open_files(cli, cli_operand(cli, 0), r->a->params, false, &r->opened, err);
-  if (status == GPNN_OK)
-    status = open_refuse_grid(r->opened.index, "owners ask about rows, not about cells", err);
-  if (status == GPNN_OK && r->opened.n > 1)
-    status = gpnn_fail(err, GPNN_EINVAL, "%s has %zu targets: choose one of them by --targets",
-                       cli_operand(cli, 0), r->opened.n);
-  if (status == GPNN_OK) status = open_model(cli, &r->opened, 0, 1, &options, &r->model, err);
+  enum gpnn_status status =
+      open_single(cli, r->a->params, r->a->target, "owners ask about rows, not about cells",
+                  &r->opened, &r->model, err);
   if (status == GPNN_OK && r->a->asked != NULL)
     status = ids_read(cli, r->a->asked, r->a->id, &r->asked, err);
   if (status != GPNN_OK) return status;

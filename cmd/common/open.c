@@ -230,6 +230,22 @@ enum gpnn_status open_table(const struct cli *cli, const struct gpnn_dataset *da
   return gpnn_table_open(table, path, &options, err);
 }
 
+enum gpnn_status open_single(const struct cli *cli, const char *parameters_path, const char *target,
+                             const char *advice, struct opened *opened, struct gpnn_model **model,
+                             struct gpnn_error *err)
+{
+  const struct gpnn_model_options options = {.threads = cli->threads};
+  const char *path = cli_operand(cli, 0);
+  opened->targets = target;
+  enum gpnn_status status = open_check_order(path, cli_operand(cli, 1), err);
+  if (status == GPNN_OK) status = open_files(cli, path, parameters_path, false, opened, err);
+  if (status == GPNN_OK) status = open_refuse_grid(opened->index, advice, err);
+  if (status == GPNN_OK && opened->n > 1)
+    status = gpnn_fail(err, GPNN_EINVAL, "%s has %zu targets: choose one of them by --targets",
+                       path, opened->n);
+  return status == GPNN_OK ? open_model(cli, opened, 0, 1, &options, model, err) : status;
+}
+
 bool open_sees_row(const struct gpnn_table *table)
 {
   const struct gpnn_values *values = gpnn_table_values(table);

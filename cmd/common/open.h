@@ -73,6 +73,14 @@ GPNN_MUST_CHECK enum gpnn_status open_model(const struct cli *cli, const struct 
                                             const struct gpnn_model_options *options,
                                             struct gpnn_model **model, struct gpnn_error *err);
 
+/* Opens index and parameters and makes the model of one target: 'target', or the only one there are
+ * parameters of.  GPNN_EMISMATCH: it is a grid, of which 'advice' says what to do instead.
+ * GPNN_EINVAL: there are several targets.  Both have to be released, also after a failure. */
+GPNN_MUST_CHECK enum gpnn_status open_single(const struct cli *cli, const char *parameters_path,
+                                             const char *target, const char *advice,
+                                             struct opened *opened, struct gpnn_model **model,
+                                             struct gpnn_error *err);
+
 /* True if what was taken for the names of columns is rather a row: numbers, or missing values, but
  * not just 1, 2, 3 and so on. */
 bool open_sees_row(const struct gpnn_table *table);

@@ -1,0 +1,37 @@
+/* gpnn-answer: a model, ids and a pool of rows in, answers about these rows out. */
+#include "cmd/answer/answer.h"
+#include "cmd/common/cli.h"
+
+#define ARGUMENTS struct answer_arguments
+
+static const struct cli_word reports[] = {{"none", GPNN_REPORT_NONE},
+                                          {"marginal", GPNN_REPORT_MARGINAL},
+                                          {"full", GPNN_REPORT_FULL},
+                                          {"message", GPNN_REPORT_MESSAGE},
+                                          CLI_END_OF_WORDS};
+
+static const struct cli_option options[] = {
+    CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
+    CLI_TEXT(0, "targets", target, "NAME", "the target, if there are several"),
+    CLI_TEXT(0, "id", id, "COL", "the column that both owners know rows by (id)"),
+    CLI_TEXT(0, "ids", ids, "FILE", "what is asked: a table of ids (all rows of the pool)"),
+    CLI_CHOICE(0, "report", report, "WHAT", "tell besides means", reports),
+};
+
+static const struct cli_tool tool = {
+    .name = "gpnn-answer",
+    .synopsis = "[OPTION...] -p PARAMS INDEX [POOL]",
+    .purpose = "Answer what another owner of data asks about rows of a pool: predictions, and\n"
+               "how certain they are.",
+    .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS,
+    .min_operands = 1,
+    .max_operands = 2,
+    CLI_OPTIONS(options),
+    .resolve = answer_resolve,
+    .run = answer_run};
+
+int main(int argc, char **argv)
+{
+  struct answer_arguments arguments = ANSWER_ARGUMENTS_INIT;
+  return cli_main(&tool, &arguments, argc, argv);
+}
