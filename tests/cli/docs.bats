@@ -383,6 +383,10 @@ words_of() {
   examples_of man/gpnn-parameters.5
 }
 
+@test "the examples of gpnn-answers(5)" {
+  examples_of man/gpnn-answers.5
+}
+
 @test "the examples of gpnn-state(5)" {
   examples_of man/gpnn-state.5
 }
