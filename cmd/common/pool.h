@@ -1,8 +1,7 @@
 /*
- * pool: rows that two owners know by an id, as one of them sees them.
+ * pool: rows that two owners know by an id (cmd/common/ids.h), as one of them sees them.
  *
- * Calling sequence: ids_read() for a list of them, pool_read() for their rows, ids_release(),
- * pool_release().  Ids are compared as texts.  Zeroed objects are empty and may be released.
+ * Calling sequence: pool_read(), pool_release().  A zeroed object is empty and may be released.
  */
 #ifndef GPNN_CMD_COMMON_POOL_H
 #define GPNN_CMD_COMMON_POOL_H
@@ -10,28 +9,9 @@
 #include <stddef.h>
 
 #include "cmd/common/cli.h"
+#include "cmd/common/ids.h"
 #include "dataset/dataset.h"
 #include "table/records.h"
-
-/* Ids, each once, in the order of their table. */
-struct ids {
-  size_t n;
-  char **text;     /* owned, as are the texts */
-  size_t *ordered; /* owned; their numbers in the order of their texts */
-  size_t capacity;
-};
-
-/* Reads the ids in a column of a table ("-": standard input).  GPNN_EDATA: one is missing or there
- * twice.  GPNN_EINVAL: the table has no such column.  '*ids' is zeroed before, and may hold some
- * after a failure. */
-GPNN_MUST_CHECK enum gpnn_status ids_read(const struct cli *cli, const char *path,
-                                          const char *column, struct ids *ids,
-                                          struct gpnn_error *err);
-
-/* The number of an id among them, or SIZE_MAX. */
-size_t ids_find(const struct ids *ids, const char *text, size_t length);
-
-void ids_release(struct ids *ids);
 
 struct pool {
   struct ids ids;

@@ -319,6 +319,10 @@ words_of() {
   examples_of man/gpnn-answer.1
 }
 
+@test "the examples of gpnn-combine(1)" {
+  examples_of man/gpnn-combine.1
+}
+
 @test "the examples of gpnn-ask(1)" {
   examples_of man/gpnn-ask.1
 }

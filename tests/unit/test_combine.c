@@ -1,0 +1,257 @@
+/* Rules of combination against densities on a grid, and weights against a search. */
+#include "assess/combine.h"
+
+#include <math.h>
+
+#include "random.h"
+#include "stats/normal.h"
+#include "unit.h"
+
+enum { MODELS = 3 };
+
+static const double means[MODELS] = {0.4, 1.1, -0.2};
+static const double variances[MODELS] = {0.5, 0.3, 0.9};
+static const double prior_mean = 0.1, prior_variance = 1.7, noise = 0.2;
+
+static double log_density(double y, double mean, double variance)
+{
+  return -gpnn_normal_nll(y - mean, sqrt(variance));
+}
+
+/* Mean and variance of the density whose logarithm, but for a constant, is that of the models to
+ * the powers given, and of a base. */
+static struct gpnn_combined on_grid(const double power[MODELS], double taken, double base_mean,
+                                    double base_power, double base_variance)
+{
+  double sum = 0, first = 0, second = 0;
+  for (double y = -15; y < 15; y += 1e-3) {
+    double value = base_power * log_density(y, base_mean, base_variance);
+    for (size_t i = 0; i < MODELS; i++)
+      value += power[i] * log_density(y, means[i], variances[i] - taken);
+    const double density = exp(value);
+    sum += density;
+    first += density * y;
+    second += density * y * y;
+  }
+  first /= sum;
+  return (struct gpnn_combined){first, second / sum - first * first};
+}
+
+static void assert_rule(enum gpnn_combine_rule rule, double taken, const double power[MODELS],
+                        double base_mean, double base_variance)
+{
+  const struct gpnn_combine_settings settings = {.rule = rule,
+                                                 .n = MODELS,
+                                                 .prior_mean = prior_mean,
+                                                 .prior_variance = prior_variance,
+                                                 .noise = taken};
+  const bool has_base = rule != GPNN_COMBINE_POE && rule != GPNN_COMBINE_GPOE;
+  const double left = has_base ? 1 - power[0] - power[1] - power[2] : 0;
+  const struct gpnn_combined wanted = on_grid(power, taken, base_mean, left, base_variance);
+  const struct gpnn_combined found = gpnn_combine(&settings, means, variances, NULL);
+  assert_near(found.mean, wanted.mean, 1e-9);
+  assert_near(found.variance, wanted.variance + taken, 1e-9);
+}
+
+static double half_log(double wide, double narrow)
+{
+  return 0.5 * log(wide / narrow);
+}
+
+static void products_are_those_of_densities(void **state)
+{
+  (void)state;
+  for (int t = 0; t < 2; t++) {
+    const double taken = t == 0 ? 0 : noise, prior = prior_variance - taken;
+    double ones[MODELS] = {1, 1, 1}, powers[MODELS], communicated[MODELS] = {0, 1, 0};
+    for (size_t i = 0; i < MODELS; i++) powers[i] = half_log(prior, variances[i] - taken);
+    assert_rule(GPNN_COMBINE_FUSE, taken, ones, prior_mean, prior);
+    assert_rule(GPNN_COMBINE_BCM, taken, ones, prior_mean, prior);
+    assert_rule(GPNN_COMBINE_POE, taken, ones, 0, 1);
+    assert_rule(GPNN_COMBINE_GPOE, taken, powers, 0, 1);
+    assert_rule(GPNN_COMBINE_RBCM, taken, powers, prior_mean, prior);
+    assert_rule(GPNN_COMBINE_GRBCM, taken, communicated, means[0], variances[0] - taken);
+  }
+}
+
+/* An expert that knows more than the one that all others know counts by how much more. */
+static void committees_with_a_common_expert_count_what_is_new(void **state)
+{
+  const double mean[3] = {0, 0.5, 1}, variance[3] = {1, 0.5, 0.25};
+  const double power = half_log(1, 0.25);
+  const struct gpnn_combine_settings settings = {.rule = GPNN_COMBINE_GRBCM, .n = 3};
+  const struct gpnn_combined c = gpnn_combine(&settings, mean, variance, NULL);
+  const double precision = 1 / 0.5 + power / 0.25 - power;
+  (void)state;
+  assert_near(c.variance, 1 / precision, 1e-12);
+  assert_near(c.mean, (0.5 / 0.5 + power / 0.25) / precision, 1e-12);
+}
+
+static void one_model_is_left_as_it_is(void **state)
+{
+  const double mean[2] = {0.7, NAN}, variance[2] = {0.4, NAN}, equal[2] = {0.5, 0.5};
+  (void)state;
+  for (enum gpnn_combine_rule rule = 0; rule < GPNN_COMBINE_RULES; rule++)
+    for (size_t n = 1; n <= 2; n++) {
+      struct gpnn_combine_settings settings = {
+          .rule = rule, .n = n, .prior_mean = 0.2, .prior_variance = 1, .spread = 1};
+      if (rule == GPNN_COMBINE_RBCM) continue; /* takes part of it back to the prior */
+      if (gpnn_combine_needs_weights(rule)) settings.weights = equal;
+      const struct gpnn_combined c = gpnn_combine(&settings, mean, variance, NULL);
+      assert_near(c.mean, 0.7, 1e-15);
+      if (rule != GPNN_COMBINE_GPOE) assert_near(c.variance, 0.4, 1e-15);
+    }
+}
+
+static void mixtures_and_means_have_their_moments(void **state)
+{
+  const double weights[MODELS] = {0.2, 0.5, 0.3};
+  struct gpnn_combine_settings settings = {
+      .rule = GPNN_COMBINE_WEIGHTS, .n = MODELS, .weights = weights, .spread = 2};
+  double mean = 0, square = 0, average = 0;
+  (void)state;
+  for (size_t i = 0; i < MODELS; i++) {
+    mean += weights[i] * means[i];
+    square += weights[i] * (variances[i] + means[i] * means[i]);
+    average += weights[i] * variances[i];
+  }
+  struct gpnn_combined c = gpnn_combine(&settings, means, variances, NULL);
+  assert_near(c.mean, mean, 1e-14);
+  assert_near(c.variance, square - mean * mean, 1e-14);
+  settings.rule = GPNN_COMBINE_STACK;
+  c = gpnn_combine(&settings, means, variances, NULL);
+  assert_near(c.mean, mean, 1e-14);
+  assert_near(c.variance, 2 * average, 1e-14);
+}
+
+static void errors_add_up_by_the_shares(void **state)
+{
+  const double weights[MODELS] = {0.2, 0.5, 0.3};
+  (void)state;
+  for (enum gpnn_combine_rule rule = 0; rule < GPNN_COMBINE_RULES; rule++) {
+    const struct gpnn_combine_settings settings = {
+        .rule = rule,
+        .n = MODELS,
+        .prior_mean = prior_mean,
+        .prior_variance = prior_variance,
+        .weights = gpnn_combine_needs_weights(rule) ? weights : NULL,
+        .spread = 1};
+    double share[MODELS], moved[MODELS];
+    const struct gpnn_combined c = gpnn_combine(&settings, means, variances, share);
+    for (size_t i = 0; i < MODELS; i++) {
+      memcpy(moved, means, sizeof moved);
+      moved[i] += 1;
+      assert_near(gpnn_combine(&settings, moved, variances, NULL).mean - c.mean, share[i], 1e-12);
+    }
+  }
+}
+
+/* ---- what is learnt ------------------------------------------------------------------------- */
+
+enum { ROWS = 400 };
+
+/* Predictions of a target by models of different noise, the first two alike. */
+static void make_lesson(double m[ROWS * MODELS], double v[ROWS * MODELS], double truth[ROWS])
+{
+  double *random = normal_rows(ROWS, MODELS + 1, 5);
+  for (size_t r = 0; r < ROWS; r++) {
+    const double *e = random + r * (MODELS + 1);
+    truth[r] = e[0];
+    m[r * MODELS] = truth[r] + 0.5 * e[1];
+    m[r * MODELS + 1] = truth[r] + 0.5 * e[1] + 0.3 * e[2];
+    m[r * MODELS + 2] = truth[r] + 0.6 * e[3];
+    for (size_t i = 0; i < MODELS; i++) v[r * MODELS + i] = i == 2 ? 0.36 : 0.3;
+  }
+  free(random);
+}
+
+/* Squared error or negative log likelihood of weights on the lesson. */
+static double cost(enum gpnn_combine_rule rule, const double *m, const double *v,
+                   const double *truth, const double weights[MODELS])
+{
+  double sum = 0;
+  for (size_t r = 0; r < ROWS; r++) {
+    double density = 0, mean = 0;
+    for (size_t i = 0; i < MODELS; i++) {
+      mean += weights[i] * m[r * MODELS + i];
+      density += weights[i] * exp(log_density(truth[r], m[r * MODELS + i], v[r * MODELS + i]));
+    }
+    sum += rule == GPNN_COMBINE_STACK ? (mean - truth[r]) * (mean - truth[r]) : -log(density);
+  }
+  return sum;
+}
+
+static void no_other_weights_do_better(void **state)
+{
+  static double m[ROWS * MODELS], v[ROWS * MODELS], truth[ROWS];
+  (void)state;
+  make_lesson(m, v, truth);
+  for (enum gpnn_combine_rule rule = GPNN_COMBINE_WEIGHTS; rule < GPNN_COMBINE_RULES; rule++) {
+    double weights[MODELS], spread, spare;
+    assert_ok(gpnn_combine_learn(rule, MODELS, ROWS, m, v, truth, weights, &spread, &spare, &err));
+    const double least = cost(rule, m, v, truth, weights);
+    assert_near(weights[0] + weights[1] + weights[2], 1, 1e-12);
+    for (int i = 0; i <= 40; i++)
+      for (int j = 0; i + j <= 40; j++) {
+        const double other[MODELS] = {i / 40.0, j / 40.0, (40 - i - j) / 40.0};
+        assert_true(cost(rule, m, v, truth, other) >= least - 1e-4);
+      }
+  }
+}
+
+static void the_spread_makes_errors_as_large_as_they_are_said_to_be(void **state)
+{
+  static double m[ROWS * MODELS], v[ROWS * MODELS], truth[ROWS];
+  double weights[MODELS], square = 0;
+  struct gpnn_combine_settings settings = {
+      .rule = GPNN_COMBINE_STACK, .n = MODELS, .weights = weights};
+  (void)state;
+  make_lesson(m, v, truth);
+  for (size_t r = 0; r < ROWS; r++) v[r * MODELS + 2] = NAN;
+  assert_ok(gpnn_combine_learn(GPNN_COMBINE_STACK, MODELS, ROWS, m, v, truth, weights,
+                               &settings.spread, &settings.spare_variance, &err));
+  for (size_t r = 0; r < ROWS; r++) {
+    const struct gpnn_combined c = gpnn_combine(&settings, m + r * MODELS, v + r * MODELS, NULL);
+    square += (c.mean - truth[r]) * (c.mean - truth[r]) / c.variance / ROWS;
+  }
+  assert_near(square, 1, 1e-9);
+}
+
+static void few_rows_teach_nothing(void **state)
+{
+  const double m[3] = {1, 2, 3}, v[3] = {1, 1, 1}, truth[1] = {1};
+  double weights[3], spread, spare;
+  (void)state;
+  assert_fails(
+      gpnn_combine_learn(GPNN_COMBINE_STACK, 3, 1, m, v, truth, weights, &spread, &spare, &err),
+      GPNN_EDATA, "weights of 3 models cannot be learnt from 1 rows");
+}
+
+static void what_is_extreme_stays_finite(void **state)
+{
+  const double mean[2] = {0, 1}, variance[2] = {0, 1e300}, nobody[2] = {NAN, NAN};
+  (void)state;
+  for (enum gpnn_combine_rule rule = 0; rule < GPNN_COMBINE_WEIGHTS; rule++) {
+    const struct gpnn_combine_settings settings = {
+        .rule = rule, .n = 2, .prior_variance = 1, .noise = 0.1};
+    const struct gpnn_combined c = gpnn_combine(&settings, mean, variance, NULL);
+    assert_true(isfinite(c.mean) && c.variance > 0);
+    assert_true(isnan(gpnn_combine(&settings, nobody, nobody, NULL).mean));
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(products_are_those_of_densities),
+      cmocka_unit_test(committees_with_a_common_expert_count_what_is_new),
+      cmocka_unit_test(one_model_is_left_as_it_is),
+      cmocka_unit_test(mixtures_and_means_have_their_moments),
+      cmocka_unit_test(errors_add_up_by_the_shares),
+      cmocka_unit_test(no_other_weights_do_better),
+      cmocka_unit_test(the_spread_makes_errors_as_large_as_they_are_said_to_be),
+      cmocka_unit_test(few_rows_teach_nothing),
+      cmocka_unit_test(what_is_extreme_stays_finite),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
