@@ -271,3 +271,47 @@ divide() {
   assert_equal "$("$experiments/variational" --summary scores.tsv | grep -c '^| t.y | 7:2 |')" 4
   assert_fails 2 'no method x' "$experiments/variational" --data tables --sets sets.tsv --methods x
 }
+
+@test "distributed models are those of whitened rows, exact, and one alone is what it was" {
+  make_tables
+  printf 'set\trule\tpublished_rmse\tpublished_nll\tpublished_cal\nt\tbcm\t0.1\t0.2\t0.9\n' >sets.tsv
+  "$experiments/distributed" table3 --data tables --sets sets.tsv --seeds 2-2 >scores.tsv
+  sed -i 1d scores.tsv
+  assert_equal "$(column rule scores.tsv | paste -sd ' ')" 'poe gpoe bcm rbcm grbcm'
+  assert_equal "$(column published_cal scores.tsv | paste -sd ' ')" '- - 0.9 - -'
+
+  "$experiments/split" tables t 7:2 2 train.tsv test.tsv
+  gpnn-index -q --standardise whiten --tails keep --calibration-rows 0 -o t.gpi train.tsv
+  gpnn-fit -q -s 2 --objective block --tune blocks=1 --tune block-size=233 --kernel rbf --ard no \
+    --rotate none --likelihood gaussian -m 1000 t.gpi |
+    gpnn-predict -q --units standard -p - t.gpi test.tsv | gpnn-eval >one
+  for measure in rmse nll crps cal; do
+    for rule in 1 2 3 5; do # all but rbcm, which takes a power of it
+      assert_near "$(column $measure scores.tsv | sed -n ${rule}p)" "$(value $measure one)" 2e-4
+    done
+  done
+
+  "$experiments/distributed" table3 --data tables --sets sets.tsv --expert-rows 50 --test-rows 40 >few.tsv
+  assert_equal "$(tail -n +2 few.tsv | column models | sort -u)" 5
+  assert_equal "$("$experiments/distributed" --summary few.tsv | grep -c '^| t | 5 | .* ([01].[0-9]*) |')" 1
+  assert_fails 2 'not figures' "$experiments/distributed" figures
+}
+
+@test "models of parts of the rows are combined by every rule, and scored beside that of all rows" {
+  make_tables
+  "$experiments/distributed" shards --data tables --models 3 --check-rows 30 t -- --effort fast >scores.tsv
+  sed -i 1d scores.tsv
+  assert_equal "$(column rule scores.tsv | paste -sd ' ')" \
+    'pool one poe gpoe gpoe-equal bcm rbcm grbcm weights stack'
+  assert_equal "$(awk -F '\t' 'NR > 1 && !($5 > 0 && $5 < 1.5 && $10 > 0)' scores.tsv)" ''
+
+  # That of all rows, by hand.
+  "$experiments/split" tables t 7:2 1 train.tsv test.tsv
+  gpnn-index -q -o t.gpi train.tsv
+  gpnn-fit -q --effort fast t.gpi | gpnn-calibrate -q t.gpi |
+    gpnn-predict -q -p - t.gpi test.tsv | gpnn-eval >pool
+  sd=$(awk -F '\t' 'NR > 1 { s += $NF; t += $NF ^ 2; n++ } END { print sqrt(t / n - (s / n) ^ 2) }' train.tsv)
+  assert_near "$(column rmse scores.tsv | head -n 1)" \
+    "$(awk -v sd="$sd" '$1 == "rmse" { print $2 / sd }' pool)" 0.02
+  assert_equal "$("$experiments/distributed" --summary scores.tsv | grep -c '^| t | [13] | ')" 10
+}
