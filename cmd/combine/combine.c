@@ -196,8 +196,8 @@ static enum gpnn_status learn(struct combining *r, struct gpnn_error *err)
                      "table of some by --learn, or give --weights",
                      gpnn_combine_name(s->rule));
   s->weights = r->weights;
-  return gpnn_combine_learn(s->rule, r->n, r->n_rows, r->means, r->variances, r->truth, r->weights,
-                            &s->spread, &s->spare_variance, err);
+  return gpnn_combine_learn(s->rule, r->n, r->n_rows, r->means, r->variances, r->df, r->truth,
+                            r->weights, &s->spread, &s->spare_variance, err);
 }
 
 static enum gpnn_status write_number(const struct combining *r, double value,
@@ -307,8 +307,8 @@ static enum gpnn_status check_rule(struct combining *r, enum gpnn_combine_rule r
   enum gpnn_status status =
       gpnn_combine_check(&s, r->n_rows, r->means, r->variances, r->df, r->truth, &score, err);
   if (status == GPNN_OK && weights == NULL && gpnn_combine_needs_weights(rule)) {
-    status = gpnn_combine_learn(rule, r->n, r->n_rows, r->means, r->variances, r->truth, r->weights,
-                                &spread, &spare, err);
+    status = gpnn_combine_learn(rule, r->n, r->n_rows, r->means, r->variances, r->df, r->truth,
+                                r->weights, &spread, &spare, err);
     weights = r->weights;
   }
   return status == GPNN_OK ? write_score(r, name, &score, weights, err) : status;

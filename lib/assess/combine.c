@@ -101,10 +101,22 @@ static double least_precision(const struct row *row)
   return 1 / widest;
 }
 
+/* Adds the base to a product.  False, and nothing is added, where less certainty than the least
+ * certain model's would be left: such models are not what the rule takes them for, and a mean
+ * divided by so little would be far from all of theirs. */
+static bool add_base(const struct row *row, double powers, double *precision, double *sum)
+{
+  const struct gpnn_combined base = base_of(row);
+  const double part = (1 - powers) / base.variance;
+  if (*precision > 0 && *precision + part < least_precision(row)) return false;
+  *precision += part;
+  *sum += part * base.mean;
+  return true;
+}
+
 static struct gpnn_combined multiply(const struct row *row, double *share)
 {
   const struct gpnn_combine_settings *s = row->settings;
-  const struct gpnn_combined base = base_of(row);
   double powers = 0, precision = 0, sum = 0;
   for (size_t i = 0; i < s->n; i++) {
     const double power = is_here(row->mean, i) ? power_of(row, i) : 0;
@@ -114,17 +126,14 @@ static struct gpnn_combined multiply(const struct row *row, double *share)
     precision += part;
     sum += part == 0 ? 0 : part * row->mean[i];
   }
-  if (has_base(s->rule)) {
-    precision += (1 - powers) / base.variance;
-    sum += (1 - powers) / base.variance * base.mean;
-    if (s->rule == GPNN_COMBINE_GRBCM && share != NULL)
-      share[row->first] += (1 - powers) / base.variance;
-  }
   if (powers == 0 && !has_base(s->rule)) /* no model has learnt anything */
     return (struct gpnn_combined){s->prior_mean, row->prior + s->noise};
-  if (has_base(s->rule)) precision = fmax(precision, least_precision(row));
+  const bool is_based = has_base(s->rule) && add_base(row, powers, &precision, &sum);
+  if (is_based && s->rule == GPNN_COMBINE_GRBCM && share != NULL)
+    share[row->first] += (1 - powers) / variance_of(row, row->first);
   for (size_t i = 0; i < s->n && share != NULL; i++) share[i] /= precision;
-  return (struct gpnn_combined){sum / precision, 1 / precision + s->noise};
+  const double certain = has_base(s->rule) && !is_based ? least_precision(row) : precision;
+  return (struct gpnn_combined){sum / precision, 1 / certain + s->noise};
 }
 
 static struct row make_row(const struct gpnn_combine_settings *s, const double *mean,

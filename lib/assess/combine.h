@@ -78,15 +78,16 @@ bool gpnn_combine_prior(size_t n_rows, const double *truth, double *mean, double
  * and 'variances' n_rows by n.  Rows that a model has no prediction of are left out.  Writes the
  * weights (n; none negative, of sum 1), and of the rule stack the spread and the spare variance:
  * under the rule weights those with the largest likelihood of the mixture, by expectation and
- * maximisation, and under stack those with the least squared error.
+ * maximisation, and under stack those with the least squared error, and the spread with the largest
+ * likelihood.  Densities are Student's t with the degrees of freedom 'df' of each row (n_rows;
+ * above 2, or INFINITY).
  *
  * GPNN_EDATA: there are fewer than n + 1 such rows.  GPNN_ENOMEM.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_combine_learn(enum gpnn_combine_rule rule, size_t n,
-                                                    size_t n_rows, const double *means,
-                                                    const double *variances, const double *truth,
-                                                    double *weights, double *spread,
-                                                    double *spare_variance, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_combine_learn(enum gpnn_combine_rule rule, size_t n, size_t n_rows, const double *means,
+                   const double *variances, const double *df, const double *truth, double *weights,
+                   double *spread, double *spare_variance, struct gpnn_error *err);
 
 /* How good a rule's predictions are (stats/metrics.h). */
 struct gpnn_combine_score {

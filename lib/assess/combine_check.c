@@ -20,8 +20,8 @@ static enum gpnn_status learn(struct checking *c, size_t half, struct gpnn_error
   for (size_t r = 0; r < c->n_rows; r++) c->hidden[r] = r % 2 == half ? c->truth[r] : NAN;
   c->settings.weights = c->weights;
   return gpnn_combine_learn(c->settings.rule, c->settings.n, c->n_rows, c->means, c->variances,
-                            c->hidden, c->weights, &c->settings.spread, &c->settings.spare_variance,
-                            err);
+                            c->df, c->hidden, c->weights, &c->settings.spread,
+                            &c->settings.spare_variance, err);
 }
 
 static enum gpnn_status add_row(struct checking *c, size_t r, struct gpnn_error *err)

@@ -5,16 +5,17 @@
 
 #include "assess/combine.h"
 #include "base/memory.h"
-#include "stats/normal.h"
+#include "stats/student.h"
 
-/* Expectation and maximisation ends when no weight moves by this, or after so many rounds. */
+/* Expectation and maximisation ends when no weight, or the spread of itself, moves by this, or
+ * after so many rounds. */
 static const double tolerance = 1e-8;
 enum { MOST_ROUNDS = 2000 };
 
 /* The rows that all models have a prediction of. */
 struct lesson {
   size_t n, n_rows;
-  double *means, *variances, *truth; /* owned */
+  double *means, *variances, *df, *truth; /* owned */
 };
 
 static bool is_whole(size_t n, const double *means, double truth)
@@ -25,19 +26,21 @@ static bool is_whole(size_t n, const double *means, double truth)
 }
 
 static enum gpnn_status lesson_make(struct lesson *l, size_t n, size_t n_rows, const double *means,
-                                    const double *variances, const double *truth,
+                                    const double *variances, const double *df, const double *truth,
                                     struct gpnn_error *err)
 {
   *l = (struct lesson){.n = n,
                        .means = gpnn_alloc(n_rows, n, sizeof *l->means),
                        .variances = gpnn_alloc(n_rows, n, sizeof *l->variances),
+                       .df = gpnn_alloc(n_rows, 1, sizeof *l->df),
                        .truth = gpnn_alloc(n_rows, 1, sizeof *l->truth)};
-  if (l->means == NULL || l->variances == NULL || l->truth == NULL)
+  if (l->means == NULL || l->variances == NULL || l->df == NULL || l->truth == NULL)
     return gpnn_fail_memory(err, "to learn weights");
   for (size_t r = 0; r < n_rows; r++) {
     if (!is_whole(n, means + r * n, truth[r])) continue;
     memcpy(l->means + l->n_rows * n, means + r * n, n * sizeof *means);
     memcpy(l->variances + l->n_rows * n, variances + r * n, n * sizeof *variances);
+    l->df[l->n_rows] = df[r];
     l->truth[l->n_rows++] = truth[r];
   }
   if (l->n_rows > n) return GPNN_OK;
@@ -51,6 +54,7 @@ static void lesson_release(struct lesson *l)
 {
   free(l->means);
   free(l->variances);
+  free(l->df);
   free(l->truth);
 }
 
@@ -63,7 +67,9 @@ static void add_responsibility(const struct lesson *l, size_t r, const double *w
   double best = INFINITY, sum = 0;
   for (size_t i = 0; i < l->n; i++) {
     const size_t at = r * l->n + i;
-    density[i] = gpnn_normal_nll(l->truth[r] - l->means[at], sqrt(l->variances[at]));
+    density[i] =
+        gpnn_student_nll(l->truth[r] - l->means[at],
+                         sqrt(l->variances[at]) * gpnn_student_unit_scale(l->df[r]), l->df[r]);
     best = fmin(best, density[i]);
   }
   for (size_t i = 0; i < l->n; i++) sum += density[i] = weights[i] * exp(best - density[i]);
@@ -134,14 +140,32 @@ static void minimise(size_t n, const double *products, double *gradient, double 
   }
 }
 
-/* What stands in for a variance that is missing: the mean square of the model's errors, or of the
- * mean's if none has variances. */
-static void learn_spread(const struct lesson *l, const double *weights, double *spread,
-                         double *spare_variance)
+/* The spread with the largest likelihood of errors of the rows, 'squares' in units of their
+ * variances: the mean square, of Student's t with less weight for what its tails make likely. */
+static double likely_spread(const struct lesson *l, const double *squares)
+{
+  double spread = 0;
+  for (size_t r = 0; r < l->n_rows; r++) spread += squares[r] / (double)l->n_rows;
+  for (size_t round = 0; round < MOST_ROUNDS && spread > 0; round++) {
+    const double before = spread;
+    spread = 0;
+    for (size_t r = 0; r < l->n_rows; r++) {
+      const double df = l->df[r],
+                   weight = isinf(df) ? 1 : (df + 1) / (df - 2 + squares[r] / before);
+      spread += weight * squares[r] / (double)l->n_rows;
+    }
+    if (fabs(spread - before) <= tolerance * before) break;
+  }
+  return spread > 0 ? spread : 1;
+}
+
+/* What stands in for a variance that is missing is the mean square of the mean's errors. */
+static void learn_spread(const struct lesson *l, const double *weights, double *squares,
+                         double *spread, double *spare_variance)
 {
   struct gpnn_combine_settings s = {
       .rule = GPNN_COMBINE_STACK, .n = l->n, .weights = weights, .spread = 1};
-  double square = 0, relative = 0;
+  double square = 0;
   for (size_t r = 0; r < l->n_rows; r++) {
     const double *mean = l->means + r * l->n, *variance = l->variances + r * l->n;
     const double error = gpnn_combine(&s, mean, variance, NULL).mean - l->truth[r];
@@ -152,21 +176,25 @@ static void learn_spread(const struct lesson *l, const double *weights, double *
     const struct gpnn_combined c =
         gpnn_combine(&s, l->means + r * l->n, l->variances + r * l->n, NULL);
     const double error = c.mean - l->truth[r];
-    if (c.variance > 0) relative += error * error / c.variance / (double)l->n_rows;
+    squares[r] = c.variance > 0 ? error * error / c.variance : 0;
   }
-  *spread = relative > 0 ? relative : 1;
+  *spread = likely_spread(l, squares);
 }
 
 static enum gpnn_status learn_stack(const struct lesson *l, double *weights, double *spread,
                                     double *spare_variance, struct gpnn_error *err)
 {
   double *products = gpnn_alloc(l->n, l->n + 1, sizeof *products);
-  if (products == NULL) return gpnn_fail_memory(err, "to learn weights");
-  multiply_errors(l, products);
-  minimise(l->n, products, products + l->n * l->n, weights);
-  learn_spread(l, weights, spread, spare_variance);
+  double *squares = gpnn_alloc(l->n_rows, 1, sizeof *squares);
+  const bool done = products != NULL && squares != NULL;
+  if (done) {
+    multiply_errors(l, products);
+    minimise(l->n, products, products + l->n * l->n, weights);
+    learn_spread(l, weights, squares, spread, spare_variance);
+  }
   free(products);
-  return GPNN_OK;
+  free(squares);
+  return done ? GPNN_OK : gpnn_fail_memory(err, "to learn weights");
 }
 
 bool gpnn_combine_prior(size_t n_rows, const double *truth, double *mean, double *variance)
@@ -185,12 +213,12 @@ bool gpnn_combine_prior(size_t n_rows, const double *truth, double *mean, double
 }
 
 enum gpnn_status gpnn_combine_learn(enum gpnn_combine_rule rule, size_t n, size_t n_rows,
-                                    const double *means, const double *variances,
+                                    const double *means, const double *variances, const double *df,
                                     const double *truth, double *weights, double *spread,
                                     double *spare_variance, struct gpnn_error *err)
 {
   struct lesson lesson;
-  enum gpnn_status status = lesson_make(&lesson, n, n_rows, means, variances, truth, err);
+  enum gpnn_status status = lesson_make(&lesson, n, n_rows, means, variances, df, truth, err);
   *spread = 1;
   *spare_variance = 0;
   if (status == GPNN_OK)

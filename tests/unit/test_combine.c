@@ -5,6 +5,7 @@
 
 #include "random.h"
 #include "stats/normal.h"
+#include "stats/student.h"
 #include "unit.h"
 
 enum { MODELS = 3 };
@@ -165,38 +166,54 @@ static void make_lesson(double m[ROWS * MODELS], double v[ROWS * MODELS], double
   free(random);
 }
 
+/* Degrees of freedom of normal distributions, and of Student's t. */
+static const double *degrees(double df)
+{
+  static double all[ROWS];
+  for (size_t r = 0; r < ROWS; r++) all[r] = df;
+  return all;
+}
+
 /* Squared error or negative log likelihood of weights on the lesson. */
 static double cost(enum gpnn_combine_rule rule, const double *m, const double *v,
-                   const double *truth, const double weights[MODELS])
+                   const double *truth, double df, const double weights[MODELS])
 {
   double sum = 0;
   for (size_t r = 0; r < ROWS; r++) {
     double density = 0, mean = 0;
     for (size_t i = 0; i < MODELS; i++) {
       mean += weights[i] * m[r * MODELS + i];
-      density += weights[i] * exp(log_density(truth[r], m[r * MODELS + i], v[r * MODELS + i]));
+      const double scale = sqrt(v[r * MODELS + i]) * gpnn_student_unit_scale(df);
+      density += weights[i] * exp(-gpnn_student_nll(truth[r] - m[r * MODELS + i], scale, df));
     }
     sum += rule == GPNN_COMBINE_STACK ? (mean - truth[r]) * (mean - truth[r]) : -log(density);
   }
   return sum;
 }
 
-static void no_other_weights_do_better(void **state)
+static void assert_best(double df)
 {
   static double m[ROWS * MODELS], v[ROWS * MODELS], truth[ROWS];
-  (void)state;
   make_lesson(m, v, truth);
   for (enum gpnn_combine_rule rule = GPNN_COMBINE_WEIGHTS; rule < GPNN_COMBINE_RULES; rule++) {
     double weights[MODELS], spread, spare;
-    assert_ok(gpnn_combine_learn(rule, MODELS, ROWS, m, v, truth, weights, &spread, &spare, &err));
-    const double least = cost(rule, m, v, truth, weights);
+    assert_ok(gpnn_combine_learn(rule, MODELS, ROWS, m, v, degrees(df), truth, weights, &spread,
+                                 &spare, &err));
+    const double least = cost(rule, m, v, truth, df, weights);
     assert_near(weights[0] + weights[1] + weights[2], 1, 1e-12);
     for (int i = 0; i <= 40; i++)
       for (int j = 0; i + j <= 40; j++) {
         const double other[MODELS] = {i / 40.0, j / 40.0, (40 - i - j) / 40.0};
-        assert_true(cost(rule, m, v, truth, other) >= least - 1e-4);
+        assert_true(cost(rule, m, v, truth, df, other) >= least - 1e-4);
       }
   }
+}
+
+static void no_other_weights_do_better(void **state)
+{
+  (void)state;
+  assert_best(INFINITY);
+  assert_best(4);
 }
 
 static void the_spread_makes_errors_as_large_as_they_are_said_to_be(void **state)
@@ -208,8 +225,8 @@ static void the_spread_makes_errors_as_large_as_they_are_said_to_be(void **state
   (void)state;
   make_lesson(m, v, truth);
   for (size_t r = 0; r < ROWS; r++) v[r * MODELS + 2] = NAN;
-  assert_ok(gpnn_combine_learn(GPNN_COMBINE_STACK, MODELS, ROWS, m, v, truth, weights,
-                               &settings.spread, &settings.spare_variance, &err));
+  assert_ok(gpnn_combine_learn(GPNN_COMBINE_STACK, MODELS, ROWS, m, v, degrees(INFINITY), truth,
+                               weights, &settings.spread, &settings.spare_variance, &err));
   for (size_t r = 0; r < ROWS; r++) {
     const struct gpnn_combined c = gpnn_combine(&settings, m + r * MODELS, v + r * MODELS, NULL);
     square += (c.mean - truth[r]) * (c.mean - truth[r]) / c.variance / ROWS;
@@ -217,13 +234,62 @@ static void the_spread_makes_errors_as_large_as_they_are_said_to_be(void **state
   assert_near(square, 1, 1e-9);
 }
 
+/* Negative log likelihood of the stack's errors with another spread. */
+static double cost_of_spread(struct gpnn_combine_settings settings, double times, const double *m,
+                             const double *v, const double *truth, double df)
+{
+  double sum = 0;
+  settings.spread *= times;
+  for (size_t r = 0; r < ROWS; r++) {
+    const struct gpnn_combined c = gpnn_combine(&settings, m + r * MODELS, v + r * MODELS, NULL);
+    sum += gpnn_student_nll(c.mean - truth[r], sqrt(c.variance) * gpnn_student_unit_scale(df), df);
+  }
+  return sum;
+}
+
+static void heavy_tails_leave_the_spread_to_most_rows(void **state)
+{
+  static double m[ROWS * MODELS], v[ROWS * MODELS], truth[ROWS];
+  const double df = 5;
+  double weights[MODELS];
+  struct gpnn_combine_settings settings = {
+      .rule = GPNN_COMBINE_STACK, .n = MODELS, .weights = weights};
+  (void)state;
+  make_lesson(m, v, truth);
+  truth[7] = 40;
+  assert_ok(gpnn_combine_learn(GPNN_COMBINE_STACK, MODELS, ROWS, m, v, degrees(df), truth, weights,
+                               &settings.spread, &settings.spare_variance, &err));
+  assert_true(settings.spread < 3);
+  const double least = cost_of_spread(settings, 1, m, v, truth, df);
+  assert_true(cost_of_spread(settings, 0.99, m, v, truth, df) > least);
+  assert_true(cost_of_spread(settings, 1.01, m, v, truth, df) > least);
+}
+
+/* Models that are less certain than the prior, which a committee of one function never has. */
+static void a_mean_stays_among_those_of_models_that_contradict_the_prior(void **state)
+{
+  const double mean[3] = {1, 1.2, 0.8}, variance[3] = {1.5, 2, 3};
+  double share[3];
+  (void)state;
+  for (enum gpnn_combine_rule rule = 0; rule < GPNN_COMBINE_WEIGHTS; rule++) {
+    const struct gpnn_combine_settings settings = {.rule = rule, .n = 3, .prior_variance = 1};
+    const struct gpnn_combined c = gpnn_combine(&settings, mean, variance, share);
+    assert_true(c.mean >= 0 && c.mean <= 1.2);
+    assert_true(c.variance <= 3);
+  }
+  const struct gpnn_combine_settings fuse = {
+      .rule = GPNN_COMBINE_FUSE, .n = 3, .prior_variance = 1};
+  assert_near(gpnn_combine(&fuse, mean, variance, share).variance, 3, 1e-12);
+  assert_near(share[0] + share[1] + share[2], 1, 1e-12);
+}
+
 static void few_rows_teach_nothing(void **state)
 {
-  const double m[3] = {1, 2, 3}, v[3] = {1, 1, 1}, truth[1] = {1};
+  const double m[3] = {1, 2, 3}, v[3] = {1, 1, 1}, df[1] = {INFINITY}, truth[1] = {1};
   double weights[3], spread, spare;
   (void)state;
   assert_fails(
-      gpnn_combine_learn(GPNN_COMBINE_STACK, 3, 1, m, v, truth, weights, &spread, &spare, &err),
+      gpnn_combine_learn(GPNN_COMBINE_STACK, 3, 1, m, v, df, truth, weights, &spread, &spare, &err),
       GPNN_EDATA, "weights of 3 models cannot be learnt from 1 rows");
 }
 
@@ -250,6 +316,8 @@ int main(void)
       cmocka_unit_test(errors_add_up_by_the_shares),
       cmocka_unit_test(no_other_weights_do_better),
       cmocka_unit_test(the_spread_makes_errors_as_large_as_they_are_said_to_be),
+      cmocka_unit_test(heavy_tails_leave_the_spread_to_most_rows),
+      cmocka_unit_test(a_mean_stays_among_those_of_models_that_contradict_the_prior),
       cmocka_unit_test(few_rows_teach_nothing),
       cmocka_unit_test(what_is_extreme_stays_finite),
   };
