@@ -19,11 +19,13 @@ function mean(name, digits) {
 }
 function beside(name, digits,    text) {
   text = mean(name, digits)
-  if (published) sub(/ \|$/, seen[key] == "-" ? "" : sprintf(" (%.3g)", sum[key, "published_" name] / n[key]), text)
-  return published ? text " |" : text
+  if (!published || seen[key] == "-") return text
+  sub(/ \|$/, "", text)
+  return text sprintf(" (%.3g) |", sum[key, "published_" name] / n[key])
 }
 END {
-  print "| data | models | rule | seeds | RMSE | NLL | CRPS | mean z² | in 95 % | training, CPU-s | prediction |"
+  print "| data | models | rule | seeds | RMSE | NLL | CRPS | mean z² | in 95 % |" \
+    " training, CPU-s | prediction |"
   print "|---|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|"
   for (i = 1; i <= keys; i++) {
     key = order[i]

@@ -302,7 +302,7 @@ divide() {
   "$experiments/distributed" shards --data tables --models 3 --check-rows 30 t -- --effort fast >scores.tsv
   sed -i 1d scores.tsv
   assert_equal "$(column rule scores.tsv | paste -sd ' ')" \
-    'pool one poe gpoe gpoe-equal bcm rbcm grbcm weights stack'
+    'pool one poe gpoe gpoe-equal gpoe-joined bcm rbcm grbcm weights stack'
   assert_equal "$(awk -F '\t' 'NR > 1 && !($5 > 0 && $5 < 1.5 && $10 > 0)' scores.tsv)" ''
 
   # That of all rows, by hand.
@@ -313,5 +313,5 @@ divide() {
   sd=$(awk -F '\t' 'NR > 1 { s += $NF; t += $NF ^ 2; n++ } END { print sqrt(t / n - (s / n) ^ 2) }' train.tsv)
   assert_near "$(column rmse scores.tsv | head -n 1)" \
     "$(awk -v sd="$sd" '$1 == "rmse" { print $2 / sd }' pool)" 0.02
-  assert_equal "$("$experiments/distributed" --summary scores.tsv | grep -c '^| t | [13] | ')" 10
+  assert_equal "$("$experiments/distributed" --summary scores.tsv | grep -c '^| t | [13] | ')" 11
 }
