@@ -55,7 +55,7 @@ static enum gpnn_status read_rows(struct reading *r, struct gpnn_error *err)
 static enum gpnn_status follow_list(struct reading *r, struct gpnn_error *err)
 {
   const struct ids *wanted = r->wanted;
-  struct pool *pool = r->pool, ordered = {.delimiter = pool->delimiter, .header = pool->header};
+  struct pool *pool = r->pool, ordered = {.n_columns = pool->n_columns, .columns = pool->columns};
   const size_t d = r->reader.dataset->d;
   char shown[GPNN_MASK_BYTES];
   enum gpnn_status status = GPNN_OK;
@@ -78,23 +78,35 @@ static enum gpnn_status follow_list(struct reading *r, struct gpnn_error *err)
     }
   }
   if (status == GPNN_OK) status = ids_order(&ordered.ids, gpnn_table_name(r->table), r->name, err);
-  pool->header = NULL;
+  pool->columns = NULL;
   pool_release(pool);
   *pool = ordered;
   return status;
 }
 
+static enum gpnn_status name_columns(struct reading *r, struct gpnn_error *err)
+{
+  struct pool *pool = r->pool;
+  const size_t n = gpnn_table_columns(r->table);
+  pool->columns = gpnn_alloc(n, 1, sizeof *pool->columns);
+  if (pool->columns == NULL) return gpnn_fail_memory(err, "for the rows of a pool");
+  for (; pool->n_columns < n; pool->n_columns++) {
+    const char *name = gpnn_table_column(r->table, pool->n_columns);
+    pool->columns[pool->n_columns] = gpnn_copy_text(name, strlen(name));
+    if (pool->columns[pool->n_columns] == NULL)
+      return gpnn_fail_memory(err, "for the rows of a pool");
+  }
+  return GPNN_OK;
+}
+
 static enum gpnn_status read_table(struct reading *r, const struct gpnn_dataset *dataset,
                                    struct gpnn_error *err)
 {
-  const struct gpnn_field header = gpnn_table_header(r->table);
   enum gpnn_status status = gpnn_columns_find(r->table, r->name, &r->column, err);
   if (status == GPNN_OK) status = gpnn_reader_open(&r->reader, dataset, r->table, false, err);
   if (status != GPNN_OK) return status;
-  r->pool->delimiter = gpnn_table_delimiter(r->table);
-  r->pool->header = gpnn_copy_text(header.text, header.length);
-  if (r->pool->header == NULL) return gpnn_fail_memory(err, "for the rows of a pool");
-  status = read_rows(r, err);
+  status = name_columns(r, err);
+  if (status == GPNN_OK) status = read_rows(r, err);
   return status == GPNN_OK && r->wanted != NULL ? follow_list(r, err) : status;
 }
 
@@ -115,7 +127,8 @@ void pool_release(struct pool *pool)
 {
   ids_release(&pool->ids);
   gpnn_records_release(&pool->records);
+  for (size_t j = 0; pool->columns != NULL && j < pool->n_columns; j++) free(pool->columns[j]);
+  free(pool->columns);
   free(pool->x);
-  free(pool->header);
   *pool = (struct pool){0};
 }

@@ -17,8 +17,8 @@ struct pool {
   struct ids ids;
   double *x;                   /* owned; n by d: the inputs of 'dataset', standardised */
   struct gpnn_records records; /* of the rows, with all their columns, if they were to be kept */
-  char *header;                /* owned; likewise: the line of names as it stands in the table */
-  char delimiter;
+  size_t n_columns;
+  char **columns; /* owned, as are the texts: the names of the table's columns */
   size_t x_capacity;
 };
 

@@ -271,6 +271,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_calibration(struct gpnn_pa
                                                                   size_t n, const char *path,
                                                                   struct gpnn_error *err);
 
+/* Forgets how parameters were calibrated, for a model that is made from them but predicts
+ * otherwise: its variances are as they are, and its likelihood is that of parameters not calibrated
+ * yet. */
+void gpnn_parameters_forget_calibration(struct gpnn_parameters *params);
+
 /* Writes the calibration alone of 'n' >= 1 targets, with their comments; outcomes as for
  * gpnn_parameters_write(). */
 GPNN_MUST_CHECK enum gpnn_status

@@ -7,6 +7,16 @@
 #include "container/state.h"
 #include "kernel/parameters_private.h"
 
+void gpnn_parameters_forget_calibration(struct gpnn_parameters *params)
+{
+  free(params->calibration.conformal_level);
+  free(params->calibration.conformal_width);
+  params->calibration = (struct gpnn_calibration){0};
+  if (params->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return;
+  params->scale = (struct gpnn_scale){0};
+  params->degrees = 0;
+}
+
 /* The calibration of the target of 'params', or NULL. */
 static struct gpnn_parameters *find(const struct gpnn_parameters_reader *reader,
                                     const struct gpnn_parameters *params)

@@ -315,6 +315,10 @@ words_of() {
   examples_of man/gpnn-plot.1
 }
 
+@test "the examples of gpnn-absorb(1)" {
+  examples_of man/gpnn-absorb.1
+}
+
 @test "the examples of gpnn-answer(1)" {
   examples_of man/gpnn-answer.1
 }

@@ -39,7 +39,8 @@ enum gpnn_status gpnn_fusion_check(const struct gpnn_dataset *view,
       {params->covariance.n_rotation > 0, "a rotation of inputs"},
       {params->transform.kind != GPNN_TRANSFORM_NONE, "a transform of the target"},
       {params->n_members > 0, "a stack of several members"},
-      {params->degrees > 0, "the conjugate method"},
+      {params->degrees > 0 && params->likelihood == GPNN_LIKELIHOOD_GAUSSIAN,
+       "the conjugate method"},
   };
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
     if (refused[i].is_so)
