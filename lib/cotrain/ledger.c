@@ -1,0 +1,258 @@
+#include "cotrain/ledger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+
+#define HEAD                                                                               \
+  "# gpnn ledger 1.0\nrelease\tdate\tanswers\tmechanism\tsensitivity\ttau\tmu\tmu_total\t" \
+  "epsilon\tdelta\tnoise\n"
+
+enum { FIELDS = 11, RELEASE = 0, MU = 6, MU_TOTAL = 7, NOISE = 10, LINE_BYTES = 400 };
+enum { HEAD_BYTES = sizeof HEAD - 1 };
+
+/* A budget is spent, and totals follow from each other, up to rounding. */
+static const double slack = 1e-9;
+
+struct ledger {
+  const char *path;
+  char shown[GPNN_MASK_BYTES];
+  int fd;
+  char *text;     /* owned; all of it, and a NUL */
+  size_t length;  /* of the lines that count */
+  bool lacks_end; /* the last of them */
+  struct gpnn_ledger_total total;
+};
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static enum gpnn_status open_ledger(struct ledger *l, const char *path, int flags, int lock,
+                                    struct gpnn_error *err)
+{
+  struct stat info;
+  *l = (struct ledger){.path = path, .fd = -1};
+  gpnn_mask(l->shown, path, strlen(path));
+  l->fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+  if (l->fd < 0) return gpnn_fail_errno(err, errno, "cannot open the ledger %s", l->shown);
+  if (fstat(l->fd, &info) != 0)
+    return gpnn_fail_errno(err, errno, "cannot read the ledger %s", l->shown);
+  if (!S_ISREG(info.st_mode))
+    return gpnn_fail(err, GPNN_EIO, "the ledger %s is not a regular file", l->shown);
+  while (flock(l->fd, lock) != 0)
+    if (errno != EINTR) return gpnn_fail_errno(err, errno, "cannot lock the ledger %s", l->shown);
+  return GPNN_OK;
+}
+
+/* Closing ends the lock. */
+static void close_ledger(struct ledger *l)
+{
+  if (l->fd >= 0) close(l->fd);
+  free(l->text);
+}
+
+/* Reads all bytes; '*n' is how many. */
+static enum gpnn_status read_bytes(struct ledger *l, size_t *n, struct gpnn_error *err)
+{
+  size_t capacity = 0;
+  for (*n = 0;;) {
+    if (!gpnn_grow(&l->text, &capacity, *n + 4096, 1)) return gpnn_fail_memory(err, "for a ledger");
+    const ssize_t got = read(l->fd, l->text + *n, capacity - *n - 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return gpnn_fail_errno(err, errno, "cannot read the ledger %s", l->shown);
+    *n += (size_t)got;
+    l->text[*n] = '\0';
+    if (got == 0) return GPNN_OK;
+  }
+}
+
+static enum gpnn_status fail_line(const struct ledger *l, size_t number, const char *what,
+                                  struct gpnn_error *err)
+{
+  return gpnn_fail(err, GPNN_EFORMAT,
+                   "%s:%zu: %s: the ledger was changed, and what has been released is not known",
+                   l->shown, number + 2, what);
+}
+
+/* Reads the line of release 'number', from 1, and adds it to the total. */
+static enum gpnn_status read_line(struct ledger *l, const char *line, size_t length, size_t number,
+                                  struct gpnn_error *err)
+{
+  const char *field[FIELDS + 1] = {line};
+  size_t n = 1;
+  uint64_t release;
+  double mu, total;
+  for (size_t i = 0; i < length && n <= FIELDS; i++)
+    if (line[i] == '\t') field[n++] = line + i + 1;
+  if (n != FIELDS) return fail_line(l, number, "not the fields of a release", err);
+  field[FIELDS] = line + length + 1;
+#define WIDTH(f) ((size_t)(field[(f) + 1] - field[f]) - 1)
+  if (!gpnn_number_read_u64(field[RELEASE], WIDTH(RELEASE), &release) || release != number)
+    return fail_line(l, number, "releases are not numbered from 1 on", err);
+  if (gpnn_number_read(field[MU], WIDTH(MU), &mu) != GPNN_NUMBER_OK || mu < 0 ||
+      gpnn_number_read(field[MU_TOTAL], WIDTH(MU_TOTAL), &total) != GPNN_NUMBER_OK)
+    return fail_line(l, number, "mu is not a number from 0 on", err);
+  const double expected = hypot(l->total.mu, mu);
+  if (!(fabs(total - expected) <= slack * expected))
+    return fail_line(l, number, "mu_total does not follow from the lines before", err);
+  l->total.releases = number;
+  l->total.insecure += WIDTH(NOISE) == 8 && memcmp(field[NOISE], "insecure", 8) == 0;
+  l->total.mu = total;
+#undef WIDTH
+  return GPNN_OK;
+}
+
+/* What follows the last end of a line was being written when something went wrong, unless it is a
+ * whole line: then an editor has taken the end away. */
+static enum gpnn_status read_rest(struct ledger *l, size_t n, size_t number)
+{
+  if (n > l->length && read_line(l, l->text + l->length, n - l->length, number, NULL) == GPNN_OK) {
+    l->length = n;
+    l->lacks_end = true;
+  }
+  return GPNN_OK;
+}
+
+static enum gpnn_status read_lines(struct ledger *l, struct gpnn_error *err)
+{
+  size_t n = 0, number = 1;
+  enum gpnn_status status = read_bytes(l, &n, err);
+  if (status != GPNN_OK) return status;
+  /* It was made, and nothing was ever released. */
+  if (n < HEAD_BYTES && memcmp(l->text, HEAD, n) == 0) return GPNN_OK;
+  if (n < HEAD_BYTES || memcmp(l->text, HEAD, HEAD_BYTES) != 0)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: is not a ledger, or of another version", l->shown);
+  for (l->length = HEAD_BYTES; status == GPNN_OK; number++) {
+    const char *line = l->text + l->length;
+    const char *end = memchr(line, '\n', n - l->length);
+    if (end == NULL) return read_rest(l, n, number);
+    status = read_line(l, line, (size_t)(end - line), number, err);
+    l->length += (size_t)(end - line) + 1;
+  }
+  return status;
+}
+
+enum gpnn_status gpnn_ledger_read(const char *path, struct gpnn_ledger_total *total,
+                                  struct gpnn_error *err)
+{
+  struct ledger l;
+  enum gpnn_status status = open_ledger(&l, path, O_RDONLY, LOCK_SH, err);
+  if (status == GPNN_OK) status = read_lines(&l, err);
+  if (status == GPNN_OK) *total = l.total;
+  close_ledger(&l);
+  return status;
+}
+
+/* ---- charging ------------------------------------------------------------------------------- */
+
+static bool write_bytes(int fd, const char *bytes, size_t n)
+{
+  while (n > 0) {
+    const ssize_t written = write(fd, bytes, n);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      if (written == 0) errno = ENOSPC;
+      return false;
+    }
+    bytes += written;
+    n -= (size_t)written;
+  }
+  return true;
+}
+
+static bool flush(int fd)
+{
+  while (fsync(fd) != 0)
+    if (errno != EINTR) return false;
+  return true;
+}
+
+/* A new file is on the disk only when its directory is. */
+static bool flush_directory(const char *path)
+{
+  char *copy = gpnn_copy_text(path, strlen(path));
+  const int fd = copy == NULL ? -1 : open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool done = fd >= 0 && flush(fd);
+  const int saved = copy == NULL ? ENOMEM : errno;
+  if (fd >= 0) close(fd);
+  free(copy);
+  errno = saved;
+  return done;
+}
+
+static void write_line(const struct ledger *l, const struct gpnn_ledger_line *line,
+                       char text[LINE_BYTES])
+{
+  const double values[] = {line->sensitivity, line->tau,     line->mu,
+                           l->total.mu,       line->epsilon, line->delta};
+  char date[32], number[6][GPNN_NUMBER_BYTES];
+  const time_t now = time(NULL);
+  struct tm at = {0};
+  gmtime_r(&now, &at);
+  strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &at);
+  for (size_t i = 0; i < 6; i++) gpnn_number_write(number[i], values[i]);
+  snprintf(text, LINE_BYTES, "%zu\t%s\t%zu\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l->total.releases,
+           date, line->answers, gpnn_mechanism_name(line->mechanism), number[0], number[1],
+           number[2], number[3], number[4], number[5], line->is_insecure ? "insecure" : "secret");
+}
+
+/* Puts the line behind those that count.  What does not reach the disk whole is taken back,
+ * if that is possible; without an end it would not count in any case. */
+static enum gpnn_status append(struct ledger *l, const struct gpnn_ledger_line *line,
+                               struct gpnn_error *err)
+{
+  char text[LINE_BYTES];
+  const bool is_new = l->length == 0;
+  write_line(l, line, text);
+  bool done = ftruncate(l->fd, (off_t)l->length) == 0 && lseek(l->fd, 0, SEEK_END) >= 0;
+  if (done && is_new) done = write_bytes(l->fd, HEAD, HEAD_BYTES);
+  if (done && l->lacks_end) done = write_bytes(l->fd, "\n", 1);
+  if (done) done = write_bytes(l->fd, text, strlen(text));
+  if (done) done = flush(l->fd) && (!is_new || flush_directory(l->path));
+  if (done) return GPNN_OK;
+  const int errnum = errno;
+  if (ftruncate(l->fd, (off_t)l->length) != 0) errno = errnum;
+  return gpnn_fail_errno(err, errnum, "cannot write the ledger %s", l->shown);
+}
+
+static enum gpnn_status charge(struct ledger *l, const struct gpnn_ledger_line *line,
+                               double most_mu, struct gpnn_error *err)
+{
+  const double total = hypot(l->total.mu, line->mu);
+  if (!isfinite(line->mu) || line->mu < 0)
+    return gpnn_fail(err, GPNN_EINVAL, "a release without noise cannot be charged");
+  if (total > most_mu * (1 + slack))
+    return gpnn_fail(
+        err, GPNN_EDATA,
+        "the budget is spent: %zu releases have mu = %.6g, this one has %.6g, together "
+        "more than %.6g; nothing was released",
+        l->total.releases, l->total.mu, line->mu, most_mu);
+  l->total.releases++;
+  l->total.insecure += line->is_insecure;
+  l->total.mu = total;
+  return append(l, line, err);
+}
+
+enum gpnn_status gpnn_ledger_charge(const char *path, const struct gpnn_ledger_line *line,
+                                    double most_mu, struct gpnn_ledger_total *total,
+                                    struct gpnn_error *err)
+{
+  struct ledger l;
+  enum gpnn_status status = open_ledger(&l, path, O_RDWR | O_CREAT, LOCK_EX, err);
+  if (status == GPNN_OK) status = read_lines(&l, err);
+  if (status == GPNN_OK) status = charge(&l, line, most_mu, err);
+  if (status == GPNN_OK) *total = l.total;
+  close_ledger(&l);
+  return status;
+}
