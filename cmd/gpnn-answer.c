@@ -10,12 +10,27 @@ static const struct cli_word reports[] = {{"none", GPNN_REPORT_NONE},
                                           {"message", GPNN_REPORT_MESSAGE},
                                           CLI_END_OF_WORDS};
 
+static const struct cli_word mechanisms[] = {{"shaped", GPNN_MECHANISM_SHAPED},
+                                             {"isotropic", GPNN_MECHANISM_ISOTROPIC},
+                                             {"path", GPNN_MECHANISM_PATH},
+                                             CLI_END_OF_WORDS};
+
 static const struct cli_option options[] = {
     CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
     CLI_TEXT(0, "targets", target, "NAME", "the target, if there are several"),
     CLI_TEXT(0, "id", id, "COL", "the column that both owners know rows by (id)"),
     CLI_TEXT(0, "ids", ids, "FILE", "what is asked: a table of ids (all rows of the pool)"),
     CLI_CHOICE(0, "report", report, "WHAT", "tell besides means", reports),
+    CLI_REAL(0, "epsilon", epsilon, "E", "hide responses: add noise that promises E", 1e-6, 1e6),
+    CLI_REAL(0, "delta", delta, "D", "but for a chance of D", 1e-300, 0.999999),
+    CLI_TEXT(0, "clip", clip, "LO,HI", "what responses can be, for all to know"),
+    CLI_CHOICE(0, "mechanism", mechanism, "HOW", "(shaped, with --epsilon)", mechanisms),
+    CLI_REAL(0, "noise-factor", noise_factor, "F", "noise of F scales; tells its epsilon", 1e-9,
+             1e9),
+    CLI_TEXT(0, "ledger", ledger, "FILE", "charge the release to this file"),
+    CLI_TEXT(0, "budget", budget, "EPS,DELTA", "refuse what brings the ledger above it"),
+    CLI_FLAG(0, "status", status, "print what --ledger comes to at --delta; no INDEX"),
+    CLI_SEED(0, "insecure-seed", insecure_seed, "N", "noise for tests, which protects nothing"),
 };
 
 static const struct cli_tool tool = {
@@ -24,7 +39,7 @@ static const struct cli_tool tool = {
     .purpose = "Answer what another owner of data asks about rows of a pool: predictions, and\n"
                "how certain they are.",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS,
-    .min_operands = 1,
+    .min_operands = 0, /* of --status; answer_resolve() looks for the index */
     .max_operands = 2,
     CLI_OPTIONS(options),
     .resolve = answer_resolve,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cmd/answer/private.h"
 #include "cmd/common/open.h"
 #include "cmd/common/pool.h"
 #include "cotrain/respond.h"
@@ -16,12 +17,15 @@ struct answering {
   struct ids asked;
   struct pool pool; /* the rows that are asked about */
   struct gpnn_answers answers;
+  struct private_answers hidden;
 };
 
 bool answer_resolve(const struct cli *cli, void *arguments)
 {
   struct answer_arguments *a = arguments;
   if (a->id == NULL) a->id = "id";
+  if (!private_resolve(cli, a)) return false;
+  if (a->status) return true;
   if (!open_default_params(cli, &a->params)) return false;
   const char *const paths[] = {a->params, a->ids, cli_operand(cli, 1)};
   size_t n = 0;
@@ -57,7 +61,7 @@ static enum gpnn_status begin_answers(struct answering *r, struct gpnn_error *er
   answers->scale = view->scaling.y_sd;
   answers->id_name = gpnn_copy_text(r->a->id, strlen(r->a->id));
   answers->target = gpnn_copy_text(target, strlen(target));
-  enum gpnn_status status = gpnn_answers_allocate(answers, false, err);
+  enum gpnn_status status = gpnn_answers_allocate(answers, r->a->hides, err);
   for (size_t i = 0; i < answers->n && status == GPNN_OK; i++) {
     const char *id = r->pool.ids.text[i];
     answers->ids[i] = gpnn_copy_text(id, strlen(id));
@@ -68,16 +72,29 @@ static enum gpnn_status begin_answers(struct answering *r, struct gpnn_error *er
   return status;
 }
 
-static enum gpnn_status write_answers(const struct answering *r, struct gpnn_error *err)
+static enum gpnn_status find_answers(struct answering *r, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (!r->a->hides) return gpnn_respond(r->model, r->pool.x, &r->answers, err);
+  status = private_prepare(r->cli, r->a, r->model, r->pool.x, &r->answers, &r->hidden, err);
+  if (status != GPNN_OK) return status;
+  return gpnn_respond(r->hidden.clipped.model, r->pool.x, &r->answers, err);
+}
+
+/* What is charged to a ledger may be told; so the output is opened before. */
+static enum gpnn_status write_answers(struct answering *r, struct gpnn_error *err)
 {
   struct gpnn_output *output = NULL;
   enum gpnn_status status = cli_open_output(r->cli->output, &output, err);
+  if (status == GPNN_OK && r->a->hides)
+    status = private_hide(r->cli, r->a, &r->answers, &r->hidden, err);
   if (status == GPNN_OK) status = gpnn_answers_write(&r->answers, output, err);
   return cli_close_output(output, status, err);
 }
 
 static void release(struct answering *r)
 {
+  private_release(&r->hidden);
   gpnn_answers_release(&r->answers);
   pool_release(&r->pool);
   ids_release(&r->asked);
@@ -88,9 +105,10 @@ static void release(struct answering *r)
 enum gpnn_status answer_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {
   struct answering r = {.cli = cli, .a = arguments};
+  if (r.a->status) return private_status(cli, r.a, err);
   enum gpnn_status status = open_all(&r, err);
   if (status == GPNN_OK) status = begin_answers(&r, err);
-  if (status == GPNN_OK) status = gpnn_respond(r.model, r.pool.x, &r.answers, err);
+  if (status == GPNN_OK) status = find_answers(&r, err);
   if (status == GPNN_OK) status = write_answers(&r, err);
   release(&r);
   return status;

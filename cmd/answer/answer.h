@@ -6,18 +6,30 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "cmd/common/cli.h"
 #include "cotrain/answers.h"
+#include "cotrain/release.h"
 
 struct answer_arguments {
   const char *params, *target, *id, *ids; /* NULL: not given */
   enum gpnn_report report;
+  /* Of privacy; 0 and NULL: not given. */
+  enum gpnn_mechanism mechanism;
+  const char *clip, *ledger, *budget;
+  double epsilon, delta, noise_factor;
+  uint64_t insecure_seed;
+  bool status;
+  /* What private_resolve() makes of them. */
+  bool hides, is_insecure; /* there is noise; from a seed */
+  double range[2];         /* the clip */
+  double allowed[2];       /* the budget: epsilon and delta */
 };
 
-#define ANSWER_ARGUMENTS_INIT      \
-  {                                \
-    .report = GPNN_REPORT_MARGINAL \
+#define ANSWER_ARGUMENTS_INIT                                          \
+  {                                                                    \
+    .report = GPNN_REPORT_MARGINAL, .mechanism = GPNN_MECHANISM_SHAPED \
   }
 
 /* A struct cli_tool's 'resolve' and 'run'. */

@@ -1,0 +1,244 @@
+#include "cmd/answer/private.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/secret.h"
+#include "cotrain/ledger.h"
+#include "stats/privacy.h"
+
+/* More than this share of responses at the clip is worth a warning. */
+static const double most_clipped = 0.5;
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+/* Reads A,B. */
+static bool read_pair(const char *text, double pair[2])
+{
+  const size_t length = strcspn(text, ",");
+  const char *second = text[length] == ',' ? text + length + 1 : "";
+  return gpnn_number_read(text, length, &pair[0]) == GPNN_NUMBER_OK &&
+         gpnn_number_read(second, strlen(second), &pair[1]) == GPNN_NUMBER_OK;
+}
+
+static bool read_pairs(const struct cli *cli, struct answer_arguments *a)
+{
+  char shown[GPNN_MASK_BYTES];
+  if (a->clip != NULL && !(read_pair(a->clip, a->range) && a->range[0] < a->range[1]))
+    return cli_refuse(cli, "option --clip: the lowest and the highest response, LO,HI, not \"%s\"",
+                      gpnn_mask(shown, a->clip, strlen(a->clip)));
+  if (a->budget != NULL && !(read_pair(a->budget, a->allowed) && a->allowed[0] > 0 &&
+                             a->allowed[1] > 0 && a->allowed[1] < 1))
+    return cli_refuse(cli,
+                      "option --budget: an epsilon above 0 and a delta between 0 and 1, EPS,DELTA, "
+                      "not \"%s\"",
+                      gpnn_mask(shown, a->budget, strlen(a->budget)));
+  return true;
+}
+
+static bool resolve_status(const struct cli *cli, const struct answer_arguments *a)
+{
+  if (a->ledger == NULL) return cli_refuse(cli, "--status is of a ledger: give it by --ledger");
+  if (a->budget == NULL && a->delta == 0)
+    return cli_refuse(cli, "--status gives epsilon at some delta: give --delta or --budget");
+  return cli->n_operands == 0 || cli_refuse(cli, "--status answers nothing: leave out the index");
+}
+
+/* What has no meaning without noise. */
+static bool refuse_without_noise(const struct cli *cli)
+{
+  static const char *const names[] = {"delta", "clip", "ledger", "budget", "insecure-seed"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (cli_given(cli, names[i]))
+      return cli_refuse(cli, "--%s is for answers with noise: give --epsilon as well", names[i]);
+  return true;
+}
+
+static bool resolve_noise(const struct cli *cli, struct answer_arguments *a)
+{
+  if ((a->epsilon > 0) == (a->noise_factor > 0))
+    return cli_refuse(cli, "noise is given either by --epsilon or by --noise-factor");
+  if (a->delta == 0)
+    return cli_refuse(cli, "what noise promises needs --delta: well below 1 / the number of rows");
+  if (a->clip == NULL)
+    return cli_refuse(cli, "what noise promises needs --clip LO,HI: the range of responses, which "
+                           "must not be taken from the responses");
+  if (a->budget != NULL && a->ledger == NULL)
+    return cli_refuse(cli, "--budget is kept by a ledger: give it by --ledger");
+  return cli_check_overwrite(cli, cli->output, a->ledger);
+}
+
+bool private_resolve(const struct cli *cli, struct answer_arguments *a)
+{
+  if (!read_pairs(cli, a)) return false;
+  a->is_insecure = cli_given(cli, "insecure-seed");
+  if (a->status) return resolve_status(cli, a);
+  if (cli->n_operands == 0)
+    return cli_refuse(cli, "an operand is missing: %s %s", cli->tool->name, cli->tool->synopsis);
+  a->hides = a->epsilon > 0 || a->noise_factor > 0 || cli_given(cli, "mechanism");
+  return a->hides ? resolve_noise(cli, a) : refuse_without_noise(cli);
+}
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
+static double promised_epsilon(const struct answer_arguments *a, double mu)
+{
+  return a->epsilon > 0 ? a->epsilon : gpnn_privacy_epsilon(a->delta, mu);
+}
+
+/* What is promised, and what is not, in lines of comments. */
+static enum gpnn_status write_notes(const struct answer_arguments *a, double mu, bool is_message,
+                                    struct gpnn_output *output, struct gpnn_error *err)
+{
+  const double numbers[] = {a->range[0], a->range[1], promised_epsilon(a, mu), a->delta, mu};
+  const char *const before[] = {"# clip: ", " ", "\n# epsilon: ", "\n# delta: ", "\n# mu: "};
+  enum gpnn_status status =
+      gpnn_output_printf(output, err, "# mechanism: %s\n", gpnn_mechanism_name(a->mechanism));
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers && status == GPNN_OK; i++) {
+    status = gpnn_output_text(output, before[i], err);
+    if (status == GPNN_OK) status = gpnn_output_number(output, numbers[i], err);
+  }
+  if (status != GPNN_OK) return status;
+  return gpnn_output_printf(
+      output, err,
+      "\n# protected: each single response of the answering rows, in column '%s', given "
+      "parameters, centre and scale\n"
+      "# not protected: inputs and number of the rows; %s; parameters, calibration, centre and "
+      "scale, if responses were used for them\n%s",
+      is_message ? "shift" : "mean", is_message ? "precisions" : "variances and covariances",
+      a->is_insecure ? "# insecure: the noise is that of a seed, and protects nothing\n" : "");
+}
+
+static enum gpnn_status add_notes(const struct answer_arguments *a, double mu,
+                                  struct gpnn_answers *answers, struct gpnn_error *err)
+{
+  struct gpnn_output *output = NULL;
+  size_t length;
+  enum gpnn_status status = gpnn_output_open_memory(&output, err);
+  if (status != GPNN_OK) return status;
+  status = write_notes(a, mu, answers->report == GPNN_REPORT_MESSAGE, output, err);
+  if (status == GPNN_OK) {
+    const char *text = gpnn_output_memory(output, &length);
+    answers->notes = gpnn_copy_text(text, length);
+    if (answers->notes == NULL) status = gpnn_fail_memory(err, "for answers");
+  }
+  gpnn_output_abandon(output);
+  return status;
+}
+
+static void tell_clipping(const struct cli *cli, const struct gpnn_clipped *clipped)
+{
+  if (clipped->reached == 0)
+    cli_warn(cli, "no response reaches the clip: a narrower one needs less noise, if it is known "
+                  "without these responses");
+  else if ((double)clipped->reached > most_clipped * (double)clipped->n)
+    cli_warn(cli, "%zu of %zu responses reach the clip: answers are those of clipped responses",
+             clipped->reached, clipped->n);
+}
+
+enum gpnn_status private_prepare(const struct cli *cli, const struct answer_arguments *a,
+                                 const struct gpnn_model *model, const double *x,
+                                 struct gpnn_answers *answers, struct private_answers *p,
+                                 struct gpnn_error *err)
+{
+  const struct gpnn_concealment_options options = {
+      .mechanism = a->mechanism,
+      .width = a->range[1] - a->range[0],
+      .mu = a->epsilon > 0 ? gpnn_privacy_mu(a->epsilon, a->delta) : 0,
+      .factor = a->noise_factor};
+  enum gpnn_status status = GPNN_OK;
+  if (answers->n > 0)
+    status = gpnn_concealment_find(model, x, answers, &options, &p->concealment, err);
+  if (status == GPNN_OK)
+    status = gpnn_clipped_new(model, a->range[0], a->range[1], &p->clipped, err);
+  if (status == GPNN_OK) status = add_notes(a, p->concealment.mu, answers, err);
+  if (status == GPNN_OK) tell_clipping(cli, &p->clipped);
+  return status;
+}
+
+/* ---- charges -------------------------------------------------------------------------------- */
+
+static enum gpnn_status charge(const struct cli *cli, const struct answer_arguments *a, size_t n,
+                               const struct gpnn_concealment *c, struct gpnn_error *err)
+{
+  const struct gpnn_ledger_line line = {.answers = n,
+                                        .mechanism = a->mechanism,
+                                        .sensitivity = c->release.sensitivity,
+                                        .tau = c->tau,
+                                        .mu = c->mu,
+                                        .epsilon = promised_epsilon(a, c->mu),
+                                        .delta = a->delta,
+                                        .is_insecure = a->is_insecure};
+  const double most = a->budget == NULL ? INFINITY : gpnn_privacy_mu(a->allowed[0], a->allowed[1]);
+  const double delta = a->budget == NULL ? a->delta : a->allowed[1];
+  struct gpnn_ledger_total total;
+  enum gpnn_status status = gpnn_ledger_charge(a->ledger, &line, most, &total, err);
+  if (status == GPNN_OK)
+    cli_say(cli, "releases so far: %zu, together epsilon = %.6g at delta = %g", total.releases,
+            gpnn_privacy_epsilon(delta, total.mu), delta);
+  return status;
+}
+
+enum gpnn_status private_hide(const struct cli *cli, const struct answer_arguments *a,
+                              struct gpnn_answers *answers, const struct private_answers *p,
+                              struct gpnn_error *err)
+{
+  struct gpnn_secret secret;
+  enum gpnn_status status = GPNN_OK;
+  if (answers->n == 0) return GPNN_OK;
+  if (a->is_insecure)
+    gpnn_secret_insecure(&secret, a->insecure_seed);
+  else
+    status = gpnn_secret_start(&secret, err);
+  if (status != GPNN_OK) return status;
+  if (a->noise_factor > 0)
+    cli_warn(cli, "noise of factor %g promises epsilon = %.6g at delta = %g", a->noise_factor,
+             promised_epsilon(a, p->concealment.mu), a->delta);
+  if (a->ledger != NULL) status = charge(cli, a, answers->n, &p->concealment, err);
+  if (status == GPNN_OK) status = gpnn_concealment_apply(&p->concealment, &secret, answers, err);
+  gpnn_secret_end(&secret);
+  return status;
+}
+
+void private_release(struct private_answers *p)
+{
+  gpnn_concealment_free(&p->concealment);
+  gpnn_clipped_free(&p->clipped);
+}
+
+/* ---- status --------------------------------------------------------------------------------- */
+
+/* Six digits: what rounding leaves of a promise of 1 is not 0.9999999999999988. */
+static enum gpnn_status write_line(struct gpnn_output *output, const char *name, double value,
+                                   struct gpnn_error *err)
+{
+  return gpnn_output_printf(output, err, "%s\t%.6g\n", name, value);
+}
+
+enum gpnn_status private_status(const struct cli *cli, const struct answer_arguments *a,
+                                struct gpnn_error *err)
+{
+  struct gpnn_ledger_total total;
+  struct gpnn_output *output = NULL;
+  const double delta = a->delta > 0 ? a->delta : a->allowed[1];
+  enum gpnn_status status = gpnn_ledger_read(a->ledger, &total, err);
+  if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
+  if (status != GPNN_OK) return status;
+  status = write_line(output, "releases", (double)total.releases, err);
+  if (status == GPNN_OK && total.insecure > 0)
+    status = write_line(output, "insecure", (double)total.insecure, err);
+  if (status == GPNN_OK) status = write_line(output, "mu_total", total.mu, err);
+  if (status == GPNN_OK) status = write_line(output, "delta", delta, err);
+  if (status == GPNN_OK)
+    status = write_line(output, "epsilon", gpnn_privacy_epsilon(delta, total.mu), err);
+  if (status == GPNN_OK && a->budget != NULL) {
+    const double most = gpnn_privacy_mu(a->allowed[0], a->allowed[1]);
+    const double left = sqrt(fmax(0, most * most - total.mu * total.mu));
+    status = write_line(output, "mu_left", left, err);
+    if (status == GPNN_OK)
+      status = write_line(output, "epsilon_left", gpnn_privacy_epsilon(delta, left), err);
+  }
+  return cli_close_output(output, status, err);
+}
