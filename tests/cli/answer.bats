@@ -142,7 +142,7 @@ hide() { gpnn-answer -p b.par --ids asked.tsv --epsilon 1 --delta 1e-5 --clip -6
   hide -q --ledger ledger --budget 2,1e-5 -o 2.tsv
   hide -q --ledger ledger --budget 2,1e-5 -o 3.tsv
   cp ledger before
-  options=(-q -p b.par --ids asked.tsv --epsilon 1 --delta 1e-5 --clip -6,6 --ledger ledger)
+  options=(-q -p b.par --ids asked.tsv --epsilon 1 --delta 1e-5 --clip "-6,6" --ledger ledger)
   assert_fails 1 'the budget is spent: 3 releases' gpnn-answer "${options[@]}" --budget 2,1e-5 -o 4.tsv b.gpi pool.tsv
   [[ ! -e 4.tsv ]]
   assert_equal "$(hide --ledger ledger --budget 2,1e-5 2>/dev/null || :)" ''
