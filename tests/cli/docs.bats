@@ -395,6 +395,10 @@ words_of() {
   examples_of man/gpnn-answers.5
 }
 
+@test "the examples of gpnn-share(7)" {
+  examples_of man/gpnn-share.7
+}
+
 @test "the examples of gpnn-ledger(5)" {
   examples_of man/gpnn-ledger.5
 }
