@@ -1,5 +1,7 @@
 #include "models/model_file.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -45,6 +47,9 @@ static enum gpnn_status predict(const struct gpnn_channel *channel, int threads,
   struct gpnn_model *model = NULL;
   enum gpnn_status status = gpnn_model_new(&model, 1, channel, &options, err);
   if (status == GPNN_OK) status = gpnn_model_predict(model, &query, &latent, &counts, err);
+  /* A row may be so far away that its distance overflows; files have finite numbers alone. */
+  for (size_t i = 0; i < query.n && status == GPNN_OK; i++)
+    if (latents->nearest[i] > DBL_MAX) latents->nearest[i] = DBL_MAX;
   gpnn_model_free(model);
   return status;
 }
@@ -99,6 +104,19 @@ static enum gpnn_status complete(const struct gpnn_dataset *dataset,
   return status;
 }
 
+/* Refuses what readers would: better no file than one that does not open. */
+static enum gpnn_status check_finite(const struct gpnn_state *arrays, struct gpnn_error *err)
+{
+  for (size_t i = 0; i < arrays->n; i++)
+    for (size_t k = 0; k < arrays->arrays[i].n; k++)
+      if (!isfinite(arrays->arrays[i].values[k]))
+        return gpnn_fail(err, GPNN_ENUMERIC,
+                         "the model has a number that is not finite, in '%s': are there wild "
+                         "values among the inputs?",
+                         arrays->arrays[i].name);
+  return GPNN_OK;
+}
+
 static enum gpnn_status write_file(const char *path, const struct gpnn_dataset *dataset, size_t n,
                                    const struct gpnn_parameters *params,
                                    const struct gpnn_state *arrays, const char *volatile *watch,
@@ -129,5 +147,6 @@ enum gpnn_status gpnn_model_file_write(const char *path, const struct gpnn_datas
     return gpnn_fail(err, GPNN_EMISMATCH, "a model file is made from an index of rows");
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
     status = complete(dataset, &params[t], arrays, threads, err);
+  if (status == GPNN_OK) status = check_finite(arrays, err);
   return status == GPNN_OK ? write_file(path, dataset, n, params, arrays, watch, err) : status;
 }
