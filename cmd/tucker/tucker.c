@@ -63,6 +63,9 @@ static enum gpnn_status check_target(const struct run *r, const struct gpnn_data
     return gpnn_fail(err, GPNN_EDATA,
                      "target '%s' is a count with an exposure, which gpnn-fit has a model of",
                      gpnn_schema_column_name(&view->schema.target, shown));
+  if (view->offset != NULL)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "rows have offsets, which these models do not take: use gpnn-fit");
   return r->n > 1 ? gpnn_parameters_check_target(view->schema.target.name, err) : GPNN_OK;
 }
 
