@@ -28,14 +28,14 @@ static bool refuse_any(const struct cli *cli, size_t n, const char *const *names
 
 static bool check_solutions(const struct cli *cli, const struct linear_arguments *a)
 {
-  static const char *const random[] = {"eps-head", "beta", "repeat"};
-  static const char *const iterative[] = {"eps",  "max-iter", "truncation", "eps-head",
+  static const char *const random[] = {"tol-head", "beta", "repeat"};
+  static const char *const iterative[] = {"tol",  "max-iter", "truncation", "tol-head",
                                           "beta", "repeat",   "probes"};
   if (a->exact) return refuse_any(cli, 7, iterative, "with --exact nothing is solved by steps");
   if (a->solver.truncation == GPNN_TRUNCATION_NONE)
     return refuse_any(cli, 3, random, "is for solutions that end at random: see --truncation");
   if (a->solver.tolerance <= a->solver.head) return true;
-  return cli_refuse(cli, "--eps %g is larger than --eps-head %g", a->solver.tolerance,
+  return cli_refuse(cli, "--tol %g is larger than --tol-head %g", a->solver.tolerance,
                     a->solver.head);
 }
 
@@ -121,7 +121,7 @@ enum gpnn_status linear_choose_rate(struct linear *run, size_t columns, const do
   if (status == GPNN_OK)
     cli_note(run->cli,
              "--beta %.4g, from solutions with %.4g steps on average, %.4g of them below "
-             "--eps-head",
+             "--tol-head",
              options->rate, (double)pilot.steps / (double)pilot.n,
              (double)pilot.tail / (double)pilot.n);
   return status;
@@ -137,13 +137,13 @@ static void report(const struct linear *run)
   if (r->n == 0) return;
   cli_note(run->cli,
            "%zu solutions took %.4g iterations on average, %zu at most, %.4g of them below "
-           "--eps-head; the largest weight of one is %.4g",
+           "--tol-head; the largest weight of one is %.4g",
            r->n, (double)r->steps / (double)r->n, r->most, (double)r->tail / (double)r->n,
            r->most_weight);
   if ((double)r->n_capped > tolerable * (double)r->n)
     cli_warn(run->cli,
              "%zu of %zu solutions ended after %zu iterations, before their residual was below %g: "
-             "they are biased; see --max-iter and --eps",
+             "they are biased; see --max-iter and --tol",
              r->n_capped, r->n, run->inverse.options.most_steps, run->inverse.options.tolerance);
   if (r->n_refused > 0)
     cli_warn(run->cli,

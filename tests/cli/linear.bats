@@ -26,7 +26,7 @@ worst() {
   make_system
   linear solve rhs.tsv >solved.tsv
   linear solve --exact rhs.tsv >exact.tsv
-  linear solve --eps 1e-12 - <rhs.tsv >close.tsv
+  linear solve --tol 1e-12 - <rhs.tsv >close.tsv
   assert_equal "$(head -n 1 solved.tsv)" "$(head -n 1 rhs.tsv)"
   assert_equal "$(wc -l <solved.tsv)" 4
   assert_near "$(worst solved.tsv exact.tsv)" 0 1e-4
@@ -39,7 +39,7 @@ worst() {
   gpnn-index -q --standardise none --calibration-rows 0 -o t.gpi train.tsv
   make_parameters exp 2 3 0.5 4 >t.par
   echo $'a\tb\tc\td\n1\t-2\t0\t4' >rhs.tsv
-  linear solve --eps 1e-13 rhs.tsv >solved.tsv
+  linear solve --tol 1e-13 rhs.tsv >solved.tsv
   awk 'NR > 1 { print $1 }' train.tsv | awk '
     NR == FNR { x[FNR] = $1; next }
     FNR == 2 { for (i = 1; i <= 4; i++) { s = 0
@@ -53,14 +53,14 @@ worst() {
   head -n 2 rhs.tsv >one.tsv
   linear solve --exact one.tsv >exact.tsv
   for how in geometric quadratic; do
-    linear solve --truncation "$how" --eps-head 0.1 --repeat 400 one.tsv >many.tsv
+    linear solve --truncation "$how" --tol-head 0.1 --repeat 400 one.tsv >many.tsv
     assert_equal "$(wc -l <many.tsv)" 401
     awk 'NR == FNR { if (FNR == 2) for (j = 1; j <= NF; j++) x[j] = $j; next }
       FNR > 1 { for (j = 1; j <= NF; j++) { s[j] += $j; q[j] += $j * $j } n++ }
       END { for (j in x) { m = s[j] / n; z = (m - x[j]) / sqrt((q[j] / n - m * m) / (n - 1))
         if (z > 4.5 || z < -4.5) bad = 1 } exit bad }' exact.tsv many.tsv
   done
-  linear solve --truncation geometric --eps-head 0.1 --repeat 3 -s 2 one.tsv >other.tsv
+  linear solve --truncation geometric --tol-head 0.1 --repeat 3 -s 2 one.tsv >other.tsv
   run ! cmp -s <(head -n 4 many.tsv) other.tsv
 }
 
@@ -75,7 +75,7 @@ worst() {
   done
   assert_equal "$(column name exact.tsv | tail -n 1)" diagonal60
   assert_equal "$(linear trace --probes 1 | column standard_error)" NA
-  linear trace --probes 300 --truncation geometric --eps-head 0.1 >random.tsv
+  linear trace --probes 300 --truncation geometric --tol-head 0.1 >random.tsv
   assert_near "$(column value random.tsv)" "$(linear trace --exact | column value)" \
     "$(awk 'NR == 2 { print 4.5 * $3 }' random.tsv)"
 }
@@ -138,8 +138,8 @@ worst() {
   assert_fails 2 '--repeat: is for solve' gpnn-linear trace --truncation geometric --repeat 3 -p t.par t.gpi
   assert_fails 2 '--repeat: is for solutions that end at random' gpnn-linear solve --repeat 3 -p t.par t.gpi rhs.tsv
   assert_fails 2 '--truncation: would bias' gpnn-linear logdet --truncation geometric -p t.par t.gpi
-  assert_fails 2 '--eps: with --exact' gpnn-linear trace --exact --eps 0.1 -p t.par t.gpi
-  assert_fails 2 'larger than --eps-head' gpnn-linear trace --truncation geometric --eps 0.1 -p t.par t.gpi
+  assert_fails 2 '--tol: with --exact' gpnn-linear trace --exact --tol 0.1 -p t.par t.gpi
+  assert_fails 2 'larger than --tol-head' gpnn-linear trace --truncation geometric --tol 0.1 -p t.par t.gpi
   assert_fails 2 'both parameters and right-hand sides' gpnn-linear solve -p - t.gpi
   assert_fails 1 'not an index' gpnn-linear trace -p t.par train.tsv
 }
