@@ -6,6 +6,7 @@
 #include "dataset/stored.h"
 #include "kernel/parameters.h"
 #include "models/model.h"
+#include "models/variational/diag/diag_fit.h"
 #include "models/variational/inducing.h"
 #include "table/columns.h"
 
@@ -44,6 +45,17 @@ static void put_lengthscales(struct facts *facts, const struct gpnn_dataset *vie
   facts_close_list(facts);
 }
 
+/* Of conjugate gradients: how many solutions there were, and how many ended too early. */
+static void put_solutions(struct facts *facts, const struct gpnn_dataset *view)
+{
+  static const char *const names[] = {GPNN_DIAG_SOLUTIONS, GPNN_DIAG_SOLUTIONS_CAPPED};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const struct gpnn_state_array *array =
+        gpnn_state_find(view->stored->arrays, view->schema.target.name, names[i]);
+    if (array != NULL && array->n == 1) facts_number(facts, names[i], array->values[0]);
+  }
+}
+
 /* A line per array: name, numbers. */
 static void put_arrays(struct facts *facts, const struct gpnn_dataset *view)
 {
@@ -76,6 +88,7 @@ static void put_target(struct facts *facts, const struct gpnn_dataset *view,
   facts_number(facts, "noise", covariance->noise);
   if (parameters->provenance.fit_rows > 0)
     facts_count(facts, "fit-rows", parameters->provenance.fit_rows);
+  put_solutions(facts, view);
   facts_count(facts, "model-rows", view->n);
   facts_count(facts, "held-out-rows", view->n_calibration);
   put_arrays(facts, view);

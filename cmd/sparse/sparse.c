@@ -43,6 +43,13 @@ static void resolve_points(struct sparse_arguments *a)
     }
 }
 
+/* Neither file exists as yet, so that names are all there is to compare. */
+static bool check_trace(const struct cli *cli, const struct sparse_arguments *a)
+{
+  if (strcmp(a->trace, a->output) != 0) return cli_check_overwrite(cli, a->trace, a->output);
+  return cli_refuse(cli, "options --trace and --output: \"%s\" cannot be both", a->output);
+}
+
 bool sparse_resolve(const struct cli *cli, void *arguments)
 {
   struct sparse_arguments *a = arguments;
@@ -55,15 +62,17 @@ bool sparse_resolve(const struct cli *cli, void *arguments)
   a->collapsed.start.refined_inducing = 1 + a->collapsed.start.refined_rows / 10;
   a->collapsed.start.ard = a->ard == SPARSE_ARD_YES;
   resolve_points(a);
-  if (a->output == NULL)
-    return cli_refuse(cli, "the name of the model is missing: give it as -o MODEL.gpm");
+  if (a->output == NULL || strcmp(a->output, "-") == 0)
+    return cli_refuse(cli, "a model is a binary file: name it with -o FILE");
   if (a->points_file != NULL && cli_given(cli, "inducing"))
     return cli_refuse(cli, "--inducing-points FILE says how many there are; give it or --inducing");
   return resolve_kernel(cli, a) && sparse_resolve_diag(cli, a) &&
          cli_check_overwrite(cli, a->output, cli_operand(cli, 0)) &&
          cli_check_overwrite(cli, a->output, a->start) &&
          cli_check_overwrite(cli, a->output, a->points_file) &&
-         (a->trace == NULL || cli_check_overwrite(cli, a->trace, cli_operand(cli, 0)));
+         (a->trace == NULL ||
+          (cli_check_overwrite(cli, a->trace, cli_operand(cli, 0)) &&
+           cli_check_overwrite(cli, a->trace, a->points_file) && check_trace(cli, a)));
 }
 
 /* ---- the index ---------------------------------------------------------------------------- */
@@ -131,6 +140,9 @@ static enum gpnn_status read_points(const struct cli *cli, const struct gpnn_dat
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no inducing points", gpnn_table_name(table));
   gpnn_table_close(table);
+  if (status == GPNN_OK && rows->n > dataset->n)
+    status = gpnn_fail(err, GPNN_EDATA, "%s: %zu inducing points, but %zu training rows",
+                       a->points_file, rows->n, dataset->n);
   a->collapsed.z = rows->x;
   if (status == GPNN_OK) a->collapsed.inducing = rows->n;
   return status;
@@ -141,12 +153,17 @@ static enum gpnn_status read_start(const struct sparse_arguments *a, size_t widt
                                    const char *target, struct gpnn_parameters **start, size_t *n,
                                    const struct gpnn_covariance **guess, struct gpnn_error *err)
 {
+  char shown[GPNN_MASK_BYTES];
   if (a->start == NULL) return GPNN_OK;
   enum gpnn_status status = gpnn_parameters_read(start, n, a->start, err);
   if (status != GPNN_OK) return status;
-  const struct gpnn_parameters *own = *start;
+  /* Without the name of a target they are for any. */
+  const struct gpnn_parameters *own = *n == 1 && (*start)->target == NULL ? *start : NULL;
   for (size_t t = 0; t < *n; t++)
     if ((*start)[t].target != NULL && strcmp((*start)[t].target, target) == 0) own = &(*start)[t];
+  if (own == NULL)
+    return gpnn_fail(err, GPNN_EMISMATCH, "%s: no parameters of target '%s'", a->start,
+                     gpnn_mask(shown, target, strlen(target)));
   status = gpnn_parameters_check_rows(own, err);
   if (status == GPNN_OK && own->covariance.n_lengthscales != 1 &&
       own->covariance.n_lengthscales != width)
@@ -217,8 +234,9 @@ static enum gpnn_status annotate(const struct cli *cli, const struct sparse_argu
 
 /* Estimates target 't'. */
 static enum gpnn_status estimate(const struct cli *cli, const struct sparse_arguments *a,
-                                 const struct gpnn_dataset *view, struct gpnn_parameters *params,
-                                 struct gpnn_state *arrays, struct gpnn_error *err)
+                                 const struct gpnn_dataset *view, struct sparse_trace *trace,
+                                 struct gpnn_parameters *params, struct gpnn_state *arrays,
+                                 struct gpnn_error *err)
 {
   struct gpnn_collapsed_options options = a->collapsed;
   struct gpnn_parameters *start = NULL;
@@ -240,7 +258,7 @@ static enum gpnn_status estimate(const struct cli *cli, const struct sparse_argu
     }
     if (options.inducing > view->n) options.inducing = view->n;
     status = a->family == GPNN_FAMILY_DIAG
-                 ? sparse_fit_diag(cli, a, &options, view, params, arrays, &result, err)
+                 ? sparse_fit_diag(cli, a, &options, view, trace, params, arrays, &result, err)
                  : gpnn_collapsed_fit(view, &options, params, arrays, &result, err);
   }
   if (status == GPNN_OK && result.inducing < options.inducing)
@@ -264,7 +282,17 @@ static enum gpnn_status name_target(const struct gpnn_dataset *view, struct gpnn
   return params->target != NULL ? GPNN_OK : gpnn_fail_memory(err, "for the parameters");
 }
 
-/* Estimates all targets and writes the model. */
+/* Finds out before the work, not after it, if the file cannot be created. */
+static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
+{
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
+  file.watch = &unfinished;
+  enum gpnn_status status = gpnn_atomic_file_create(&file, path, err);
+  gpnn_atomic_file_abandon(&file);
+  return status;
+}
+
+/* Estimates all targets, then completes the trace, and writes the model last. */
 static enum gpnn_status estimate_all(const struct cli *cli, const struct sparse_arguments *a,
                                      const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
@@ -272,18 +300,23 @@ static enum gpnn_status estimate_all(const struct cli *cli, const struct sparse_
   struct gpnn_parameters *params = gpnn_alloc(n, 1, sizeof *params);
   struct gpnn_state *arrays = NULL;
   struct cli about = *cli;
+  struct sparse_trace trace = {.names_targets = n > 1};
   enum gpnn_status status = params == NULL ? gpnn_fail_memory(err, "for the parameters")
                                            : gpnn_state_new(&arrays, dataset->fingerprint, err);
-  if (status == GPNN_OK && cli->report != NULL) json_open(cli->report, "targets", '[');
+  if (status == GPNN_OK) status = check_output(a->output, err);
+  if (status == GPNN_OK && a->trace != NULL) status = sparse_trace_open(&trace, a->trace, err);
+  bool is_reported = status == GPNN_OK && cli->report != NULL;
+  if (is_reported) json_open(cli->report, "targets", '[');
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
     const struct gpnn_dataset *view = gpnn_dataset_target(dataset, t);
     if (n > 1) about.target = view->schema.target.name;
     progress_update("targets", t, n);
-    status = estimate(&about, a, view, &params[t], arrays, err);
+    status = estimate(&about, a, view, &trace, &params[t], arrays, err);
     if (status == GPNN_OK && n > 1) status = name_target(view, &params[t], err);
   }
-  if (cli->report != NULL && arrays != NULL) json_close(cli->report, ']');
+  if (is_reported) json_close(cli->report, ']');
   progress_erase();
+  status = sparse_trace_close(&trace, status, err);
   if (status == GPNN_OK)
     status = gpnn_model_file_write(a->output, dataset, n, params, arrays,
                                    a->collapsed.start.threads, &unfinished, err);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "cmd/common/cli.h"
+#include "cmd/sparse/trace.h"
 #include "kernel/parameters.h"
 #include "models/variational/collapsed/collapsed_fit.h"
 #include "models/variational/diag/diag_fit.h"
@@ -40,13 +41,14 @@ bool sparse_resolve(const struct cli *cli, void *arguments);
 bool sparse_resolve_diag(const struct cli *cli, const struct sparse_arguments *arguments);
 
 /* Estimates the target of 'view' by the diagonal family, whose kernel and inducing points are asked
- * for as in 'options' of the collapsed one.  Outcomes of gpnn_diag_fit(), and of writing a trace.
- */
+ * for as in 'options' of the collapsed one; its steps go into 'trace'.  Outcomes of
+ * gpnn_diag_fit(). */
 GPNN_MUST_CHECK enum gpnn_status
 sparse_fit_diag(const struct cli *cli, const struct sparse_arguments *arguments,
                 const struct gpnn_collapsed_options *options, const struct gpnn_dataset *view,
-                struct gpnn_parameters *params, struct gpnn_state *arrays,
-                struct gpnn_collapsed_report *report, struct gpnn_error *err);
+                struct sparse_trace *trace, struct gpnn_parameters *params,
+                struct gpnn_state *arrays, struct gpnn_collapsed_report *report,
+                struct gpnn_error *err);
 
 enum gpnn_status sparse_run(const struct cli *cli, void *arguments, struct gpnn_error *err);
 

@@ -99,6 +99,11 @@ struct gpnn_diag_report {
 /* Solutions that may end at most_steps before users should be warned, as a share of all. */
 #define GPNN_DIAG_MANY_CAPPED 0.05
 
+/* Arrays in which those who write a model keep how many solutions there were, and how many of them
+ * ended at most_steps (a number each). */
+#define GPNN_DIAG_SOLUTIONS "solutions"
+#define GPNN_DIAG_SOLUTIONS_CAPPED "solutions-capped"
+
 /*
  * Estimates parameters of one target from the rows of its view (dataset/dataset.h), whose known
  * noise variances count.  'params', zeroed, get kernel, covariance, family,
