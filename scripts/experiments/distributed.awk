@@ -3,8 +3,9 @@
 BEGIN { FS = "\t" }
 /^#/ { next }
 $1 == "data" {
+  delete column
   for (i = 1; i <= NF; i++) column[$i] = i
-  if ("published_rmse" in column) published = 1
+  published = "published_rmse" in column
   next
 }
 {
@@ -12,14 +13,14 @@ $1 == "data" {
   if (!(key in n)) order[++keys] = key
   n[key]++
   for (name in column) if (name !~ /^(data|rule)$/) sum[key, name] += $column[name]
-  seen[key] = $column["published_rmse"]
+  known[key] = published && $column["published_rmse"] != "-"
 }
 function mean(name, digits) {
   return sprintf(" %.*f |", digits, sum[key, name] / n[key])
 }
 function beside(name, digits,    text) {
   text = mean(name, digits)
-  if (!published || seen[key] == "-") return text
+  if (!known[key]) return text
   sub(/ \|$/, "", text)
   return text sprintf(" (%.3g) |", sum[key, "published_" name] / n[key])
 }
