@@ -21,16 +21,15 @@ static const struct cli_word uncertainties[] = {{"joint", GPNN_FUSION_JOINT},
                                                 CLI_END_OF_WORDS};
 
 static const struct cli_option options[] = {
-    CLI_TEXT(0, "answers", answers, "FILE", "what gpnn-answer wrote (required)"),
+    CLI_TEXT(0, "answers", answers, "FILE", "what gpnn-answer wrote; required"),
     CLI_TEXT(0, "id", id, "COL", "the column that both owners know rows by (id)"),
     CLI_CHOICE(0, "rule", rule, "RULE", "what becomes of answers", rules),
     CLI_TEXT(0, "own", own, "TABLE", "write these rows before those made of answers"),
     CLI_TEXT('p', "params", params, "FILE", "parameters of a model (standard input)"),
     CLI_TEXT(0, "targets", target, "NAME", "the target, if there are several"),
-    CLI_CHOICE(0, "uncertainty", options.uncertainty, "WHAT", "of answers, in a model",
-               uncertainties),
-    CLI_FLAG(0, "gate", options.gate, "leave answers out that serve own rows ill"),
-    CLI_FLAG(0, "ignore-noise", options.ignores_privacy, "as if answers had no noise of privacy"),
+    CLI_CHOICE(0, "uncertainty", how.uncertainty, "WHAT", "of answers, in a model", uncertainties),
+    CLI_FLAG(0, "gate", how.gate, "leave answers out that serve own rows ill"),
+    CLI_FLAG(0, "ignore-noise", how.ignores_privacy, "as if answers had no noise of privacy"),
 };
 
 static const struct cli_tool tool = {

@@ -28,7 +28,7 @@ enum absorb_rule {
 struct absorb_arguments {
   const char *params, *target, *id, *answers, *own; /* NULL: not given */
   enum absorb_rule rule;
-  struct gpnn_absorb_options options; /* without its rule */
+  struct gpnn_absorb_options how; /* without its rule */
 };
 
 /* A run. */

@@ -61,7 +61,7 @@ static enum gpnn_status write(struct absorbing *r, const struct gpnn_fusion *fus
 
 enum gpnn_status absorb_write_model(struct absorbing *r, struct gpnn_error *err)
 {
-  struct gpnn_absorb_options options = r->a->options;
+  struct gpnn_absorb_options options = r->a->how;
   struct gpnn_absorb_outcome outcome;
   struct gpnn_fusion fusion = {0};
   cli_guard(&unfinished);

@@ -9,17 +9,16 @@
 
 #define ROW_NOISE "row_noise"
 
-/* The table that is written: columns of the own rows, or of the pool, and after them target and
- * noise. */
+/* The table that is written: the columns of the own rows, or of the pool, in their order, and after
+ * them target and noise where they have none. */
 struct writing {
   const struct absorbing *r;
-  const char *target;
   struct gpnn_table *own; /* NULL: there is none */
-  size_t n;               /* columns, without target and noise */
+  size_t n;               /* columns */
   const char **names;     /* owned; n, borrowed names */
   size_t *at, *in_pool;   /* owned; n: where they are in the own table, and in the pool; SIZE_MAX:
                              nowhere */
-  size_t own_target, own_noise;
+  size_t target, noise;   /* which of them these are */
   struct gpnn_output *output;
 };
 
@@ -32,53 +31,64 @@ static size_t find_in_pool(const struct pool *pool, const char *name)
   return SIZE_MAX;
 }
 
-/* Target and noise are written anew, wherever they are. */
 static void add_column(struct writing *w, const char *name, size_t at)
 {
-  if (strcmp(name, w->target) == 0) {
-    w->own_target = at;
-  } else if (strcmp(name, ROW_NOISE) == 0) {
-    w->own_noise = at;
-  } else {
-    w->names[w->n] = name;
-    w->at[w->n] = at;
-    w->in_pool[w->n++] = find_in_pool(&w->r->pool, name);
-  }
+  if (strcmp(name, w->r->view->schema.target.name) == 0) w->target = w->n;
+  if (strcmp(name, ROW_NOISE) == 0) w->noise = w->n;
+  w->names[w->n] = name;
+  w->at[w->n] = at;
+  w->in_pool[w->n++] = find_in_pool(&w->r->pool, name);
 }
 
 static enum gpnn_status find_columns(struct writing *w, struct gpnn_error *err)
 {
   const struct pool *pool = &w->r->pool;
+  const char *target = w->r->view->schema.target.name;
   const size_t n = w->own == NULL ? pool->n_columns : gpnn_table_columns(w->own);
-  w->names = gpnn_alloc(n, 1, sizeof *w->names);
-  w->at = gpnn_alloc(n, 1, sizeof *w->at);
-  w->in_pool = gpnn_alloc(n, 1, sizeof *w->in_pool);
+  w->names = gpnn_alloc(n + 2, 1, sizeof *w->names);
+  w->at = gpnn_alloc(n + 2, 1, sizeof *w->at);
+  w->in_pool = gpnn_alloc(n + 2, 1, sizeof *w->in_pool);
   if (w->names == NULL || w->at == NULL || w->in_pool == NULL)
     return gpnn_fail_memory(err, "for rows made of answers");
-  w->own_target = w->own_noise = SIZE_MAX;
+  w->target = w->noise = SIZE_MAX;
   for (size_t j = 0; j < n; j++)
     add_column(w, w->own == NULL ? pool->columns[j] : gpnn_table_column(w->own, j), j);
-  if (w->own == NULL || w->own_target != SIZE_MAX) return GPNN_OK;
-  return gpnn_fail(err, GPNN_EMISMATCH, "%s: has no column '%s', the target",
-                   gpnn_table_name(w->own), w->target);
+  if (w->own != NULL && w->target == SIZE_MAX)
+    return gpnn_fail(err, GPNN_EMISMATCH, "%s: has no column '%s', the target",
+                     gpnn_table_name(w->own), target);
+  if (w->target == SIZE_MAX) add_column(w, target, SIZE_MAX);
+  if (w->noise == SIZE_MAX) add_column(w, ROW_NOISE, SIZE_MAX);
+  return GPNN_OK;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static enum gpnn_status write_text(const struct writing *w, const char *text, size_t length,
-                                   const char *end, struct gpnn_error *err)
+/* What follows a field. */
+static const char *end_of(const struct writing *w, size_t j)
+{
+  return j + 1 == w->n ? "\n" : "\t";
+}
+
+static enum gpnn_status write_text(const struct writing *w, size_t j, const char *text,
+                                   size_t length, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_table_write_field(w->output, '\t', text, length, err);
-  return status == GPNN_OK ? gpnn_output_text(w->output, end, err) : status;
+  return status == GPNN_OK ? gpnn_output_text(w->output, end_of(w, j), err) : status;
+}
+
+static enum gpnn_status write_number(const struct writing *w, size_t j, double value,
+                                     struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_output_number(w->output, value, err);
+  return status == GPNN_OK ? gpnn_output_text(w->output, end_of(w, j), err) : status;
 }
 
 static enum gpnn_status write_names(const struct writing *w, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
   for (size_t j = 0; j < w->n && status == GPNN_OK; j++)
-    status = write_text(w, w->names[j], strlen(w->names[j]), "\t", err);
-  if (status == GPNN_OK) status = write_text(w, w->target, strlen(w->target), "\t", err);
-  return status == GPNN_OK ? gpnn_output_text(w->output, ROW_NOISE "\n", err) : status;
+    status = write_text(w, j, w->names[j], strlen(w->names[j]), err);
+  return status;
 }
 
 /* An own row has the noise of the model alone, unless its table says otherwise. */
@@ -87,12 +97,10 @@ static enum gpnn_status write_own(const struct writing *w, const struct gpnn_fie
 {
   enum gpnn_status status = GPNN_OK;
   for (size_t j = 0; j < w->n && status == GPNN_OK; j++)
-    status = write_text(w, fields[w->at[j]].text, fields[w->at[j]].length, "\t", err);
-  const struct gpnn_field *y = &fields[w->own_target];
-  if (status == GPNN_OK) status = write_text(w, y->text, y->length, "\t", err);
-  if (status != GPNN_OK) return status;
-  if (w->own_noise == SIZE_MAX) return gpnn_output_text(w->output, "0\n", err);
-  return write_text(w, fields[w->own_noise].text, fields[w->own_noise].length, "\n", err);
+    status = w->at[j] == SIZE_MAX
+                 ? write_number(w, j, 0, err)
+                 : write_text(w, j, fields[w->at[j]].text, fields[w->at[j]].length, err);
+  return status;
 }
 
 static enum gpnn_status write_own_rows(const struct writing *w, struct gpnn_error *err)
@@ -112,14 +120,14 @@ static enum gpnn_status write_answer(const struct writing *w, const struct gpnn_
   const char *na = w->r->cli->na;
   enum gpnn_status status = GPNN_OK;
   for (size_t j = 0; j < w->n && status == GPNN_OK; j++) {
-    const struct gpnn_field *field = w->in_pool[j] == SIZE_MAX ? NULL : &fields[w->in_pool[j]];
-    status = field == NULL ? write_text(w, na, strlen(na), "\t", err)
-                           : write_text(w, field->text, field->length, "\t", err);
+    const size_t at = w->in_pool[j];
+    if (j == w->target || j == w->noise)
+      status = write_number(w, j, j == w->target ? row->target : row->noise, err);
+    else
+      status = at == SIZE_MAX ? write_text(w, j, na, strlen(na), err)
+                              : write_text(w, j, fields[at].text, fields[at].length, err);
   }
-  if (status == GPNN_OK) status = gpnn_output_number(w->output, row->target, err);
-  if (status == GPNN_OK) status = gpnn_output_text(w->output, "\t", err);
-  if (status == GPNN_OK) status = gpnn_output_number(w->output, row->noise, err);
-  return status == GPNN_OK ? gpnn_output_text(w->output, "\n", err) : status;
+  return status;
 }
 
 static enum gpnn_status write_answers(const struct writing *w, struct absorbing *r,
@@ -152,14 +160,13 @@ static enum gpnn_status make_rows(struct absorbing *r, struct gpnn_absorbed *row
   };
   if (rows == NULL) return gpnn_fail_memory(err, "for rows made of answers");
   return gpnn_prefix(
-      err,
-      gpnn_absorb_rows(&r->answers, rules[r->a->rule], r->a->options.ignores_privacy, rows, err),
+      err, gpnn_absorb_rows(&r->answers, rules[r->a->rule], r->a->how.ignores_privacy, rows, err),
       "%s", r->a->answers);
 }
 
 enum gpnn_status absorb_write_rows(struct absorbing *r, struct gpnn_error *err)
 {
-  struct writing w = {.r = r, .target = r->view->schema.target.name};
+  struct writing w = {.r = r};
   struct gpnn_absorbed *rows = gpnn_alloc(r->answers.n, 1, sizeof *rows);
   enum gpnn_status status = make_rows(r, rows, err);
   if (status == GPNN_OK && r->a->own != NULL)

@@ -44,7 +44,14 @@ static enum gpnn_status find_columns(struct reading *r, struct gpnn_error *err)
     r->truth = r->mean == SIZE_MAX || r->mean == 0 ? SIZE_MAX : r->mean - 1;
     if (r->mean == SIZE_MAX)
       return gpnn_fail(err, GPNN_EMISMATCH,
-                       "%s: has no column 'mean': is it a table of predictions of one target?",
+                       find_named(r->table, "label") == SIZE_MAX
+                           ? "%s: has no column 'mean': is it a table of predictions of one target?"
+                           : "%s: has predictions of classes, which are not combined",
+                       gpnn_table_name(r->table));
+    if (find_named(r->table, "sample1") != SIZE_MAX)
+      return gpnn_fail(err, GPNN_EMISMATCH,
+                       "%s: has draws (sample1 ...), which are not combined: predict without "
+                       "--samples",
                        gpnn_table_name(r->table));
   } else {
     find_by_position(r);

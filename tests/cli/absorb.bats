@@ -9,7 +9,7 @@ make_owners() {
   gpnn-simulate views --rows 40 --mask x2 --first 1000 >b.tsv
   gpnn-simulate views --rows 60 --first 10000 >pool.tsv
   for owner in a b; do
-    gpnn-index -q -y y -x x$([[ $owner == a ]] && echo 1 || echo 2) --target-scale 0.1,1.5 --standardise none \
+    gpnn-index -q -y y -x "x$([[ $owner == a ]] && echo 1 || echo 2)" --target-scale 0.1,1.5 --standardise none \
       --calibration-rows 0 -o $owner.gpi $owner.tsv
   done
   make_parameters rbf 1.5 0.5 0.1 100 >p.par
@@ -28,7 +28,7 @@ index_both() {
 @test "rows have the pool's columns, the target and its noise, and follow own rows" {
   make_owners
   absorb --rule marginal >rows.tsv
-  assert_equal "$(head -n 1 rows.tsv | tr '\t' ' ')" 'id x1 x2 y row_noise'
+  assert_equal "$(head -n 1 rows.tsv | tr '\t' ' ')" 'id y x1 x2 row_noise'
   paste <(column y rows.tsv) <(grep -v '^#' answers.tsv | column mean) <(column row_noise rows.tsv) \
     <(grep -v '^#' answers.tsv | column variance) | awk '{ if ($1 != $2 || $3 != $4) exit 1 }'
   absorb --rule marginal --own a.tsv >both.tsv
@@ -37,8 +37,8 @@ index_both() {
   assert_equal "$(sed -n 2,41p both.tsv | cut -f 5 | sort -u)" 0
   cut -f 1,2,3 a.tsv | sed '1s/$/\textra/; 2,$s/$/\tz/' >other.tsv
   absorb --rule none --own other.tsv >wide.tsv
-  assert_equal "$(head -n 1 wide.tsv | tr '\t' ' ')" 'id x1 extra y row_noise'
-  assert_equal "$(tail -n 1 wide.tsv | cut -f 3,5 | tr '\t' ' ')" 'NA 0'
+  assert_equal "$(head -n 1 wide.tsv | tr '\t' ' ')" 'id y x1 extra row_noise'
+  assert_equal "$(tail -n 1 wide.tsv | cut -f 4,5 | tr '\t' ' ')" 'NA 0'
 }
 
 @test "a model with marginal variances predicts as rows with these do" {

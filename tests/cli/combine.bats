@@ -124,6 +124,10 @@ make_lesson() {
   assert_fails 1 "word.tsv:3: column 'mean': not a number: \"x\"" gpnn-combine --id id --prior 0,1 1.tsv word.tsv
   printf 'id\ta\nx\t1\n' >table.tsv
   assert_fails 1 "table.tsv: has no column 'mean'" gpnn-combine --prior 0,1 table.tsv
+  printf 'mean\tsd\tsample1\n1\t1\t0.5\n' >draws.tsv
+  assert_fails 1 'draws.tsv: has draws' gpnn-combine --prior 0,1 draws.tsv
+  printf 'label\tp_a\tp_b\na\t0.9\t0.1\n' >classes.tsv
+  assert_fails 1 'classes.tsv: has predictions of classes' gpnn-combine --prior 0,1 classes.tsv
   assert_fails 2 "no column 'key'" gpnn-combine --id key --prior 0,1 1.tsv 2.tsv
   assert_fails 2 'option --prior' gpnn-combine --prior 0,-1 1.tsv
   assert_fails 2 'option --weights: equal, or 2 numbers' gpnn-combine --rule stack --weights 1,2,3 1.tsv 2.tsv
