@@ -22,6 +22,25 @@ median_of() {
     exit !(before > .55 && fused <= .43) }' >said || { cat said && false; }
 }
 
+# Twenty-five answers make up for most of what the asking party has not seen; the rule that adds two
+# predictions up does harm.
+@test "answers help who has not seen everything, unless they are added up" {
+  "$cotraining" views --correlations .9 --masks yes --rounds 1 --seeds 11-20 --rules marginal,deflated,blocky >figures.tsv
+  awk -v before="$(median_of before)" -v marginal="$(median_of marginal)" -v deflated="$(median_of deflated)" \
+    -v blocky="$(median_of blocky)" 'BEGIN {
+    print "# before", before, "marginal", marginal, "deflated", deflated, "blocky", blocky
+    exit !(marginal <= .53 && deflated <= .5 && blocky > before) }' >said || { cat said && false; }
+}
+
+# What hides a response from someone who knows all others leaves half of what answers are worth, if
+# it has the shape of what responses do; the noise of a path leaves nothing.
+@test "answers with noise of the right shape still help" {
+  "$cotraining" privacy --correlations .9 --rows 1000 --seeds 1-3 >figures.tsv
+  awk -v before="$(median_of before)" -v shaped="$(median_of deflated shaped)" -v path="$(median_of deflated path)" 'BEGIN {
+    print "# before", before, "shaped", shaped, "path", path
+    exit !(shaped < before && path > shaped) }' >said || { cat said && false; }
+}
+
 @test "the table has medians or means over seeds, and what was published beside them" {
   printf '%s\n' "$head" $'views\t.9\tno\tyes\t50\t1\tnone\tnone\tnone\t.5\t.54\t-' \
     $'views\t.9\tno\tyes\t50\t2\tnone\tnone\tnone\t.1\t.2\t-' $'views\t.9\tno\tyes\t50\t3\tnone\tnone\tnone\t2\t3\t-' \
