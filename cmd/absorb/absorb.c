@@ -38,6 +38,8 @@ bool absorb_resolve(const struct cli *cli, void *arguments)
   if (n > 1)
     return cli_refuse(cli, "only one of parameters, answers, --own and pool can come from standard "
                            "input");
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+    if (!cli_check_overwrite(cli, cli->output, paths[i])) return false;
   return cli_check_overwrite(cli, cli->output, cli_operand(cli, 0));
 }
 
@@ -54,8 +56,13 @@ static enum gpnn_status find_view(struct absorbing *r, const struct gpnn_dataset
     r->view = view;
     return GPNN_OK;
   }
-  if (n == 1 && r->a->target == NULL) return GPNN_OK;
-  char shown[GPNN_MASK_BYTES];
+  char shown[GPNN_MASK_BYTES], own[GPNN_MASK_BYTES];
+  const char *name = r->view->schema.target.name;
+  if (n == 1 && r->a->target == NULL) {
+    cli_warn(r->cli, "the answers are about \"%s\", which is taken for the target \"%s\"",
+             gpnn_mask(shown, wanted, strlen(wanted)), gpnn_mask(own, name, strlen(name)));
+    return GPNN_OK;
+  }
   return gpnn_fail(err, GPNN_EMISMATCH,
                    "%s: none of its targets is called \"%s\": name one by --targets",
                    cli_operand(r->cli, 0), gpnn_mask(shown, wanted, strlen(wanted)));

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "cmd/absorb/absorb.h"
+#include "dataset/reader.h"
 #include "table/columns.h"
 
 #define ROW_NOISE "row_noise"
@@ -164,13 +165,23 @@ static enum gpnn_status make_rows(struct absorbing *r, struct gpnn_absorbed *row
       "%s", r->a->answers);
 }
 
+/* Opens the own rows, which need the inputs of the index too. */
+static enum gpnn_status open_own(struct writing *w, struct gpnn_error *err)
+{
+  const struct absorbing *r = w->r;
+  struct gpnn_reader reader = {0};
+  enum gpnn_status status = open_table(r->cli, r->view, r->a->own, &w->own, err);
+  if (status == GPNN_OK) status = gpnn_reader_open(&reader, r->view, w->own, false, err);
+  gpnn_reader_release(&reader);
+  return status;
+}
+
 enum gpnn_status absorb_write_rows(struct absorbing *r, struct gpnn_error *err)
 {
   struct writing w = {.r = r};
   struct gpnn_absorbed *rows = gpnn_alloc(r->answers.n, 1, sizeof *rows);
   enum gpnn_status status = make_rows(r, rows, err);
-  if (status == GPNN_OK && r->a->own != NULL)
-    status = open_table(r->cli, r->view, r->a->own, &w.own, err);
+  if (status == GPNN_OK && r->a->own != NULL) status = open_own(&w, err);
   if (status == GPNN_OK) status = find_columns(&w, err);
   if (status == GPNN_OK) status = cli_open_output(r->cli->output, &w.output, err);
   if (status == GPNN_OK) status = write_names(&w, err);

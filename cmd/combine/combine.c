@@ -126,7 +126,7 @@ static enum gpnn_status find_truth(struct combining *r, struct gpnn_error *err)
     if (r->tables[k].target == NULL) continue;
     r->truth = gpnn_alloc(r->n_rows, 1, sizeof *r->truth);
     if (r->truth == NULL) return gpnn_fail_memory(err, "for truths");
-    memcpy(r->truth, r->tables[k].truth, r->n_rows * sizeof *r->truth);
+    if (r->n_rows > 0) memcpy(r->truth, r->tables[k].truth, r->n_rows * sizeof *r->truth);
     return GPNN_OK;
   }
   return GPNN_OK;

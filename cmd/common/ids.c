@@ -45,10 +45,8 @@ enum gpnn_status ids_order(struct ids *ids, const char *name, const char *column
   for (size_t i = 0; i < ids->n && status == GPNN_OK; i++) {
     ids->ordered[i] = all[i].number;
     if (i > 0 && strcmp(all[i - 1].text, all[i].text) == 0)
-      status = gpnn_fail(err, GPNN_EDATA,
-                         "%s: column '%s': two rows have the id \"%s\" (rows %zu and %zu)", name,
-                         column, gpnn_mask(shown, all[i].text, strlen(all[i].text)),
-                         all[i - 1].number + 1, all[i].number + 1);
+      status = gpnn_fail(err, GPNN_EDATA, "%s: column '%s': two rows have the id \"%s\"", name,
+                         column, gpnn_mask(shown, all[i].text, strlen(all[i].text)));
   }
   free(all);
   return status;

@@ -51,7 +51,7 @@ enum gpnn_status gpnn_records_add(struct gpnn_records *records, const struct gpn
 {
   if (!reserve(records, record)) return gpnn_fail_memory(err, "for a batch of rows");
   size_t from = records->text_length, first = records->n * record->n_fields;
-  memcpy(records->text + from, record->raw, record->raw_length);
+  if (record->raw_length > 0) memcpy(records->text + from, record->raw, record->raw_length);
   records->text_length += record->raw_length;
   for (size_t j = 0; j < record->n_fields; j++) {
     const struct gpnn_field *field = &record->fields[j];

@@ -116,6 +116,11 @@ index_both() {
   assert_fails 2 'option --gate' gpnn-absorb --answers answers.tsv --gate a.gpi pool.tsv
   assert_fails 2 'option --own' gpnn-absorb --answers answers.tsv --rule full --own a.tsv -p p.par -o x.gpm a.gpi pool.tsv
   assert_fails 2 'only one of' gpnn-absorb --answers - a.gpi
+  cut -f 1,2,4 a.tsv >inputless.tsv
+  assert_fails 1 'inputless.tsv' gpnn-absorb --answers answers.tsv --own inputless.tsv a.gpi pool.tsv
+  assert_fails 2 'a.tsv' gpnn-absorb --answers answers.tsv --own a.tsv -o a.tsv a.gpi pool.tsv
+  sed 's/^# target: y/# target: z/' answers.tsv >named.tsv
+  gpnn-absorb --answers named.tsv a.gpi pool.tsv 2>&1 >rows.tsv | grep -q 'are about "z", which is taken for the target "y"'
   cut -f 1,3 a.tsv >without.tsv
   assert_fails 1 "without.tsv: has no column 'y', the target" gpnn-absorb --answers answers.tsv --own without.tsv a.gpi pool.tsv
   head -n 9 answers.tsv >short.tsv

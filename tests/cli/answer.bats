@@ -65,7 +65,7 @@ table() { grep -v '^#' "$1"; }
   printf 'id\n10007\n7\n' >unknown.tsv
   assert_fails 1 "pool.tsv: column 'id': no row has the id \"7\", which is asked about" gpnn-answer -p b.par --ids unknown.tsv b.gpi pool.tsv
   printf 'id\n10007\n10003\n10007\n' >twice.tsv
-  assert_fails 1 "twice.tsv: column 'id': two rows have the id \"10007\" .rows 1 and 3" gpnn-answer -p b.par --ids twice.tsv b.gpi pool.tsv
+  assert_fails 1 "twice.tsv: column 'id': two rows have the id \"10007\"" gpnn-answer -p b.par --ids twice.tsv b.gpi pool.tsv
   sed 's/^10004/10003/' pool.tsv >double.tsv
   assert_fails 1 "double.tsv: column 'id': two rows have the id \"10003\"" gpnn-answer -p b.par --ids asked.tsv b.gpi double.tsv
   assert_fails 2 "no column 'key'" gpnn-answer -p b.par --id key b.gpi pool.tsv

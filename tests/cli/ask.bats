@@ -57,7 +57,7 @@ make_owner() {
   make_owner
   assert_fails 2 "no column 'key'" gpnn-ask -p a.par --id key a.gpi pool.tsv
   { cat pool.tsv && sed -n 3p pool.tsv; } >twice.tsv
-  assert_fails 1 "twice.tsv: column 'id': two rows have the id \"10001\" .rows 2 and 41." gpnn-ask -p a.par a.gpi twice.tsv
+  assert_fails 1 "twice.tsv: column 'id': two rows have the id \"10001\"" gpnn-ask -p a.par a.gpi twice.tsv
   sed '4s/^[^\t]*/NA/' pool.tsv >missing.tsv
   assert_fails 1 "missing.tsv:4: column 'id': missing value" gpnn-ask -p a.par a.gpi missing.tsv
   awk 'BEGIN { FS = OFS = "\t" } NR == 5 { $3 = "abc" } { print }' pool.tsv >word.tsv
