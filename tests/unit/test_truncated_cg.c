@@ -376,7 +376,8 @@ static void a_residual_that_rounding_forbids_is_not_claimed(void **state)
       left += (b[i] - ax[i]) * (b[i] - ax[i]);
       all += b[i] * b[i];
     }
-    assert_true(report.n_capped == 1 || sqrt(left / all) < 1.2 * options.tolerance);
+    /* The product that checks it is rounded too, by as much again. */
+    assert_true(report.n_capped == 1 || sqrt(left / all) < 2 * options.tolerance);
     assert_true(report.n_capped == (options.tolerance < 1e-7));
   }
   free(b);
