@@ -33,11 +33,6 @@ enum gpnn_status gpnn_scratch_create(struct gpnn_scratch *scratch, const char *p
   return gpnn_fail_errno(err, errnum, "%s: no directory can be made in it", parent);
 }
 
-char *gpnn_scratch_file(const struct gpnn_scratch *scratch, const char *name)
-{
-  return join(scratch->path, name);
-}
-
 static void remove_files(const char *path)
 {
   DIR *directory = opendir(path);

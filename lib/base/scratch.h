@@ -27,9 +27,6 @@ struct gpnn_scratch {
 GPNN_MUST_CHECK enum gpnn_status gpnn_scratch_create(struct gpnn_scratch *scratch,
                                                      const char *parent, struct gpnn_error *err);
 
-/* "PATH/NAME", for the caller to free; NULL if there is no memory. */
-char *gpnn_scratch_file(const struct gpnn_scratch *scratch, const char *name);
-
 /* Removes the directory and the files in it as far as the system lets it, and empties the object,
  * but for 'watch'. */
 void gpnn_scratch_remove(struct gpnn_scratch *scratch);

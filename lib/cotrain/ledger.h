@@ -9,7 +9,7 @@
  *
  * Threads: no shared state.
  *
- * Source: gpnn_privacy_compose() (stats/privacy.h): mu_total^2 is the sum of the squares of mu.
+ * Source: Dong, Roth and Su (2022), corollary 3: mu_total^2 is the sum of the squares of mu.
  */
 #ifndef GPNN_COTRAIN_LEDGER_H
 #define GPNN_COTRAIN_LEDGER_H

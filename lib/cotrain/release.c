@@ -165,16 +165,6 @@ enum gpnn_status gpnn_release_shape(struct gpnn_release *release, enum gpnn_mech
   return status;
 }
 
-enum gpnn_status gpnn_release_reach(const struct gpnn_release *release, size_t n,
-                                    const double *parts, double *reach, struct gpnn_error *err)
-{
-  struct shaping s = {.q = release->q, .n = n, .parts = parts};
-  enum gpnn_status status = begin_shaping(&s, err);
-  if (status == GPNN_OK) *reach = sqrt(measure(release, &s));
-  end_shaping(&s);
-  return status;
-}
-
 enum gpnn_status gpnn_release_draw(const struct gpnn_release *release, double tau, double unit,
                                    struct gpnn_secret *secret, double *answers,
                                    struct gpnn_error *err)

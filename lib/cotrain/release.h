@@ -60,11 +60,6 @@ GPNN_MUST_CHECK enum gpnn_status
 gpnn_release_shape(struct gpnn_release *release, enum gpnn_mechanism mechanism, size_t q, size_t n,
                    const double *parts, const double *prior, double width, struct gpnn_error *err);
 
-/* max_j sqrt(A_j' M^-1 A_j) of other columns under the same M. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_release_reach(const struct gpnn_release *release, size_t n,
-                                                    const double *parts, double *reach,
-                                                    struct gpnn_error *err);
-
 /* Adds tau times a draw of the noise to 'answers' (q), and rounds each to a multiple of 'unit' > 0,
  * so that the low bits of a sum, which depend on what was added to what, are not released.
  * GPNN_EIO: the system has no random numbers.  GPNN_ENOMEM. */

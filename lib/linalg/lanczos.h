@@ -7,11 +7,11 @@
  * mean of n (its quadrature of the logarithm) over probes estimates log|A|.
  *
  * Which probes: without a preconditioner, of linalg/probes.h, signs or normals.  With a
- * preconditioner M, z has to be drawn from N(0, M), as gpnn_woodbury_draw() does from normals; what
- * is estimated then is log|M^-1 A| = log|A| - log|M|, to which the caller adds log|M|.  Holes,
- * where z and all products are 0, do not count in n.  The steps must be those of a solution that
- * started at 0, since those of a warm start see another vector than z.  The quadrature gets better
- * with the number of steps, so the tolerance of the solution decides about its bias.
+ * preconditioner M, z has to be drawn from N(0, M); what is estimated then is log|M^-1 A| = log|A|
+ * - log|M|, to which the caller adds log|M|.  Holes, where z and all products are 0, do not count
+ * in n.  The steps must be those of a solution that started at 0, since those of a warm start see
+ * another vector than z.  The quadrature gets better with the number of steps, so the tolerance of
+ * the solution decides about its bias.
  */
 #ifndef GPNN_LINALG_LANCZOS_H
 #define GPNN_LINALG_LANCZOS_H

@@ -133,22 +133,6 @@ static void take_solution(const struct loop *loop, size_t from, size_t length, d
     }
 }
 
-/* y = D^(1/2) x + L u */
-static void take_draw(const struct loop *loop, size_t from, size_t length, double *strip,
-                      double *sum)
-{
-  (void)sum;
-  size_t at[STRIP];
-  locate(loop, from, length, at);
-  expand(loop, from, length, strip);
-  for (size_t j = 0; j < loop->columns; j++)
-    for (size_t i = 0; i < length; i++) {
-      size_t e = at[i] + j * loop->m->inner;
-      double precision = loop->m->precision[from + i];
-      loop->y[e] = precision > 0 ? loop->x[e] / sqrt(precision) + strip[j * STRIP + i] : 0;
-    }
-}
-
 /* I + L' D^-1 L, factored. */
 static enum gpnn_status factor(struct gpnn_woodbury *m, struct gpnn_error *err)
 {
@@ -213,14 +197,6 @@ enum gpnn_status gpnn_woodbury_solve(const struct gpnn_woodbury *m, size_t colum
   }
   free(u);
   return status;
-}
-
-enum gpnn_status gpnn_woodbury_draw(const struct gpnn_woodbury *m, size_t columns, const double *x,
-                                    const double *u, double *y, struct gpnn_error *err)
-{
-  struct loop loop = {.m = m, .columns = columns, .strip_columns = columns, .x = x, .u = u, .y = y};
-  loop.take = take_draw;
-  return run(&loop, NULL, err);
 }
 
 void gpnn_woodbury_release(struct gpnn_woodbury *m)

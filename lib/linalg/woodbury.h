@@ -41,14 +41,6 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_woodbury_solve(const struct gpnn_woodbury 
                                                      const double *x, double *y,
                                                      struct gpnn_error *err);
 
-/*
- * y = D^(1/2) x + L u: draws from N(0, M), if 'x' (a block of 'columns' vectors) and 'u' (rank by
- * columns, column-major) are independent standard normal deviates.  y may be x.  GPNN_ENOMEM.
- */
-GPNN_MUST_CHECK enum gpnn_status gpnn_woodbury_draw(const struct gpnn_woodbury *m, size_t columns,
-                                                    const double *x, const double *u, double *y,
-                                                    struct gpnn_error *err);
-
 void gpnn_woodbury_release(struct gpnn_woodbury *m);
 
 #endif

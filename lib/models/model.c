@@ -400,11 +400,6 @@ bool gpnn_model_rebuilt_search(const struct gpnn_model *model)
 
 /* ---- what it was made from ---------------------------------------------------------------- */
 
-const char *gpnn_model_kind(const struct gpnn_model *model)
-{
-  return model->kind->name;
-}
-
 size_t gpnn_model_n_channels(const struct gpnn_model *model)
 {
   return model->n;

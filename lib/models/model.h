@@ -336,9 +336,6 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_model_hold_out(const struct gpnn_model *mo
                                                      struct gpnn_heldout *heldout,
                                                      struct gpnn_error *err);
 
-/* "local", "conjugate", "stack": the name of the row of the table in model.c. */
-const char *gpnn_model_kind(const struct gpnn_model *model);
-
 size_t gpnn_model_n_channels(const struct gpnn_model *model);
 const struct gpnn_channel *gpnn_model_channel(const struct gpnn_model *model, size_t channel);
 

@@ -44,30 +44,6 @@ double gpnn_polya_gamma_log_density(double omega, double *slope)
   return log(4 * pi) - 0.25 * rate + log(s.sum);
 }
 
-/* ---- moments ---------------------------------------------------------------------------- */
-
-double gpnn_polya_gamma_mean(double b, double c)
-{
-  double half = 0.5 * fabs(c);
-  if (half < 1e-4) return 0.25 * b * (1 - half * half / 3);
-  return 0.25 * b * tanh(half) / half;
-}
-
-double gpnn_polya_gamma_variance(double b, double c)
-{
-  double size = fabs(c), cosh_half = cosh(fmin(0.5 * size, 300));
-  if (size > 1)
-    return 0.25 * b * (2 * tanh(0.5 * size) - size / (cosh_half * cosh_half)) /
-           (size * size * size);
-  /* (sinh c - c) / c^3, whose terms cancel for small c. */
-  double term = 1.0 / 6, sum = term;
-  for (int j = 1; j < 10; j++) {
-    term *= c * c / ((2 * j + 2) * (2 * j + 3));
-    sum += term;
-  }
-  return 0.25 * b * sum / (cosh_half * cosh_half);
-}
-
 /* ---- log-normal approximation ----------------------------------------------------------- */
 
 struct gpnn_log_normal gpnn_polya_gamma_nearest(void)

@@ -1,17 +1,15 @@
 /*
- * polya_gamma: the Polya-Gamma distribution PG(b, c), b > 0, of the auxiliary variables that make
- * a logistic likelihood Gaussian (Polson, Scott and Windle 2013; gpnn-methods(7), equations 15.1
- * and 15.16 to 15.19):
+ * polya_gamma: the Polya-Gamma distribution PG(1, 0) of the auxiliary variables that make
+ * a logistic likelihood Gaussian (Polson, Scott and Windle 2013; gpnn-methods(7), equations 15.1,
+ * 15.16 and 15.17):
  *
  *   1 / (1 + exp(-f)) = 1/2 exp(f/2) E exp(-omega f^2 / 2),  omega ~ PG(1, 0)
  *
- * PG(b, c) is the density of PG(b, 0) times exp(-c^2 omega / 2), normalised.
  * Threads: no shared state.
  */
 #ifndef GPNN_STATS_POLYA_GAMMA_H
 #define GPNN_STATS_POLYA_GAMMA_H
 
-#include "base/rng.h"
 #include "stats/hermite.h"
 
 #ifdef __cplusplus
@@ -24,18 +22,6 @@ extern "C" {
  * '*slope' gets the derivative by the logarithm of 'omega'.
  */
 double gpnn_polya_gamma_log_density(double omega, double *slope);
-
-/* Mean and variance of PG(b, c). */
-double gpnn_polya_gamma_mean(double b, double c);
-double gpnn_polya_gamma_variance(double b, double c);
-
-/*
- * Draws from PG(b, c).  For a whole number b it is the sum of b draws from PG(1, c), which are
- * exact, so that the time grows with b.  A fraction left over adds the first 200 terms of the
- * infinite sum of gamma variables and the mean of the others: the mean of what is drawn is exact,
- * and the variance for c = 0 too small by less than 3e-9 of itself.
- */
-double gpnn_polya_gamma_draw(struct gpnn_rng *rng, double b, double c);
 
 /* The log-normal distribution whose logarithm has mean 'm' and standard deviation 's' > 0. */
 struct gpnn_log_normal {

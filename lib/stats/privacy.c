@@ -50,15 +50,3 @@ double gpnn_privacy_mu(double epsilon, double delta)
       low = middle;
   return low;
 }
-
-double gpnn_privacy_compose(size_t n, const double *mu)
-{
-  double sum = 0;
-  for (size_t i = 0; i < n; i++) sum = hypot(sum, mu[i]);
-  return sum;
-}
-
-double gpnn_privacy_classical(double epsilon, double delta)
-{
-  return sqrt(2 * log(1.25 / delta)) / epsilon;
-}

@@ -14,8 +14,6 @@
 #ifndef GPNN_STATS_PRIVACY_H
 #define GPNN_STATS_PRIVACY_H
 
-#include <stddef.h>
-
 /* The delta that a mu-private release (mu >= 0, or infinite) has at 'epsilon' >= 0. */
 double gpnn_privacy_delta(double epsilon, double mu);
 
@@ -25,12 +23,5 @@ double gpnn_privacy_epsilon(double delta, double mu);
 /* The largest mu of a release that is (epsilon, delta)-private, rounded down; epsilon >= 0, delta
  * in (0, 1).  Its inverse is the standard deviation of the noise for a sensitivity of 1. */
 double gpnn_privacy_mu(double epsilon, double delta);
-
-/* What n releases of the same data come to, each chosen in knowledge of those before it. */
-double gpnn_privacy_compose(size_t n, const double *mu);
-
-/* The standard deviation for a sensitivity of 1 by the classical bound, proven for epsilon < 1
- * alone, which is never below 1 / gpnn_privacy_mu() there. */
-double gpnn_privacy_classical(double epsilon, double delta);
 
 #endif

@@ -105,9 +105,6 @@ static size_t all_cells(const struct network *w, uint32_t *level)
 
 static void the_golden_case_is_met_to_all_digits(void **state)
 {
-  static const double alpha[] = {0.4440380105,  0.3873085883,  0.1783776770,
-                                 -0.6844177131, -0.6105580413, -0.3732533565,
-                                 1.4318108113,  0.9350639462,  0.3675974344};
   static const double mean[] = {0.9777980995,  0.8454767579,  0.4287038319, -0.2137649884,
                                 -0.5080014550, -0.4059287852, 0.1284018465, 0.8670255995,
                                 1.5039753379,  1.8531054391,  1.7355223826, 1.0182261624};
@@ -125,8 +122,6 @@ static void the_golden_case_is_met_to_all_digits(void **state)
     double m[12], v[12];
     struct gpnn_grid_places places = {.n = all_cells(w, level), .level = level};
     assert_ok(gpnn_grid_posterior_predict(posterior, &places, m, v, &err));
-    for (size_t i = 0; i < 9; i++)
-      assert_near(gpnn_grid_posterior_alpha(posterior)[i], alpha[i], 5.1e-11);
     for (size_t i = 0; i < 12; i++) {
       assert_near(m[i], mean[i], 5.1e-11);
       assert_near(v[i], variance[i], 5.1e-11);

@@ -509,7 +509,6 @@ static void the_model_has_a_channel_for_each_family(void **state)
                                      .misfit = misfit,
                                      .nearest = nearest};
   assert_ok(gpnn_model_new(&model, FAMILIES, channels, &options, &err));
-  assert_string_equal(gpnn_model_kind(model), "variational");
   assert_ok(gpnn_model_predict(model, &query, &latent, counts, &err));
   for (int f = 0; f < FAMILIES; f++) {
     struct predictions p = predict(m, f);

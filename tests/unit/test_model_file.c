@@ -149,7 +149,6 @@ static void opened_files_predict_as_the_formula(void **state)
     assert_near(out.variance[i], variance, 2e-6);
     assert_true(out.misfit[i] == 1);
   }
-  assert_string_equal(gpnn_model_kind(o.model), "variational");
   close_file(&o);
   end(&file);
 }

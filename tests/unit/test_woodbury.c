@@ -73,28 +73,6 @@ static void solutions_and_determinants_are_those_of_the_dense_matrix(void **stat
     }
 }
 
-/* The products of draws with the unit vectors of what they are made from give M itself. */
-static void draws_have_the_covariance(void **state)
-{
-  (void)state;
-  struct case_of c = made(4, 3, 2, true);
-  enum { N = 12, ALL = 14 };
-  double x[N * ALL] = {0}, u[2 * ALL] = {0};
-  struct gpnn_woodbury w;
-  for (size_t i = 0; i < N; i++) x[block_at(3, ALL, i, i)] = 1;
-  u[2 * N] = u[2 * (N + 1) + 1] = 1;
-  assert_ok(prepared(&c, 1, &w, &err));
-  assert_ok(gpnn_woodbury_draw(&w, ALL, x, u, x, &err));
-  for (size_t i = 0; i < N; i++)
-    for (size_t k = 0; k < N; k++) {
-      double sum = 0;
-      for (size_t j = 0; j < ALL; j++) sum += x[block_at(3, ALL, i, j)] * x[block_at(3, ALL, k, j)];
-      assert_near(sum, c.precision[i] == 0 ? 0 : c.m.a[k * N + i], 1e-13);
-    }
-  gpnn_woodbury_release(&w);
-  release(&c);
-}
-
 static void bad_numbers_are_refused(void **state)
 {
   (void)state;
@@ -144,7 +122,6 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(solutions_and_determinants_are_those_of_the_dense_matrix),
-      cmocka_unit_test(draws_have_the_covariance),
       cmocka_unit_test(bad_numbers_are_refused),
       cmocka_unit_test(threads_make_no_difference),
   };

@@ -222,11 +222,6 @@ void gpnn_grid_posterior_free(struct gpnn_grid_posterior *p)
 
 /* ---- accessors ---------------------------------------------------------------------------- */
 
-const double *gpnn_grid_posterior_alpha(const struct gpnn_grid_posterior *p)
-{
-  return p->alpha;
-}
-
 double gpnn_grid_posterior_noise(const struct gpnn_grid_posterior *p,
                                  const struct gpnn_grid_places *places, size_t i)
 {

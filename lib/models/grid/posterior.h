@@ -154,9 +154,6 @@ enum { GPNN_GRID_CHUNK = 512 };
 double gpnn_grid_posterior_noise(const struct gpnn_grid_posterior *posterior,
                                  const struct gpnn_grid_places *places, size_t i);
 
-/* alpha (n_cells). */
-const double *gpnn_grid_posterior_alpha(const struct gpnn_grid_posterior *posterior);
-
 struct gpnn_grid_posterior_report
 gpnn_grid_posterior_report(const struct gpnn_grid_posterior *posterior);
 

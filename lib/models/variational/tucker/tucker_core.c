@@ -6,18 +6,6 @@
 
 /* ---- Kronecker products ------------------------------------------------------------------- */
 
-size_t gpnn_kronecker_work(size_t p, const size_t *rows, const size_t *columns)
-{
-  size_t size = 1, most;
-  for (size_t l = 0; l < p; l++) size *= columns[l];
-  most = size;
-  for (size_t l = 0; l < p; l++) {
-    size = size / columns[l] * rows[l];
-    if (size > most) most = size;
-  }
-  return most;
-}
-
 /* y = (A x)', x being 'columns' by 'rest' and y 'rest' by 'rows', all row-major. */
 static void multiply_and_turn(size_t rows, size_t columns, size_t rest, const double *a,
                               const double *x, double *y)

@@ -16,9 +16,8 @@
 /*
  * y = (A_1 kron ... kron A_p) x.  A_l is rows[l] by columns[l], row-major; x has as many numbers as
  * the product of columns, y as that of rows.  'work' has room for the largest tensor on the way,
- * which gpnn_kronecker_work() gives; so has 'y'.  x and y may not overlap.
+ * where modes of columns become modes of rows from the last; so has 'y'.  x and y may not overlap.
  */
-size_t gpnn_kronecker_work(size_t p, const size_t *rows, const size_t *columns);
 void gpnn_kronecker_multiply(size_t p, const size_t *rows, const size_t *columns,
                              const double *const *matrix, const double *x, double *y, double *work);
 
