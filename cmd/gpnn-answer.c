@@ -22,7 +22,7 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "ids", ids, "FILE", "what is asked: a table of ids (all rows of the pool)"),
     CLI_CHOICE(0, "report", report, "WHAT", "tell besides means", reports),
     CLI_REAL(0, "epsilon", epsilon, "E", "hide responses: add noise that promises E", 1e-6, 1e6),
-    CLI_REAL(0, "delta", delta, "D", "but for a chance of D", 1e-300, 0.999999),
+    CLI_REAL(0, "delta", delta, "D", "but for a chance of D", GPNN_RELEASE_LEAST_DELTA, 0.999999),
     CLI_TEXT(0, "clip", clip, "LO,HI", "what responses can be, for all to know"),
     CLI_CHOICE(0, "mechanism", mechanism, "HOW", "(shaped, with --epsilon)", mechanisms),
     CLI_REAL(0, "noise-factor", noise_factor, "F", "noise of F scales; tells its epsilon", 1e-9,

@@ -30,7 +30,7 @@ static bool read_pairs(const struct cli *cli, struct answer_arguments *a)
     return cli_refuse(cli, "option --clip: the lowest and the highest response, LO,HI, not \"%s\"",
                       gpnn_mask(shown, a->clip, strlen(a->clip)));
   if (a->budget != NULL && !(read_pair(a->budget, a->allowed) && a->allowed[0] > 0 &&
-                             a->allowed[1] > 0 && a->allowed[1] < 1))
+                             a->allowed[1] >= GPNN_RELEASE_LEAST_DELTA && a->allowed[1] < 1))
     return cli_refuse(cli,
                       "option --budget: an epsilon above 0 and a delta between 0 and 1, EPS,DELTA, "
                       "not \"%s\"",

@@ -1,10 +1,14 @@
 #include "base/secret.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <sys/random.h>
 
 enum { WORDS = 16, DOUBLE_ROUNDS = 10 };
+
+/* Zeros before a uniform deviate, but for those of its last word. */
+enum { MOST_ZEROS = 960 };
 
 static uint32_t rotate(uint32_t x, int bits)
 {
@@ -84,10 +88,25 @@ uint32_t gpnn_secret_word(struct gpnn_secret *secret)
   return secret->block[secret->used++];
 }
 
+/* How many zeros a word begins with. */
+static int leading_zeros(uint32_t word)
+{
+  int n = 0;
+  for (; n < 32 && (word >> 31) == 0; word <<= 1) n++;
+  return n;
+}
+
+/* Each zero at the beginning of the stream halves the deviate, and further bits say where in its
+ * binade it lies: so small ones are as exact as large ones. */
 double gpnn_secret_uniform(struct gpnn_secret *secret)
 {
+  int exponent = -53;
+  uint32_t word = gpnn_secret_word(secret);
+  for (; word == 0 && exponent > -53 - MOST_ZEROS; word = gpnn_secret_word(secret)) exponent -= 32;
+  exponent -= leading_zeros(word);
   const uint64_t high = gpnn_secret_word(secret), low = gpnn_secret_word(secret);
-  return ((double)((high << 32 | low) >> 11) + 0.5) * 0x1p-53;
+  const uint64_t part = (high << 32 | low) >> 13; /* of 2^51 */
+  return ldexp((double)(1ULL << 52 | part << 1 | 1), exponent);
 }
 
 void gpnn_secret_end(struct gpnn_secret *secret)

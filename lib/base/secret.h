@@ -36,7 +36,9 @@ void gpnn_secret_keyed(struct gpnn_secret *secret, const uint32_t key[8], uint32
 /* The next 32 bits. */
 uint32_t gpnn_secret_word(struct gpnn_secret *secret);
 
-/* A uniform deviate in (0, 1), the middle of one of 2^53 equal parts. */
+/* A uniform deviate in (0, 1): the middle of one of 2^51 equal parts of an interval from 2^-(k+1)
+ * to 2^-k, which is drawn first, for k up to 992.  Its relative error is that of a double, so that
+ * quantiles of it have right tails. */
 double gpnn_secret_uniform(struct gpnn_secret *secret);
 
 /* Forgets key and numbers. */

@@ -19,6 +19,9 @@ enum { MOST_STEPS = 2000 };
  * mean prior variance. */
 static const double ridge = 1e-9, path_jitter = 1e-6;
 
+/* The part of the noise that is rounded away. */
+static const double noise_share = 0x1p-20;
+
 const char *gpnn_mechanism_name(enum gpnn_mechanism mechanism)
 {
   static const char *const names[GPNN_MECHANISMS] = {"none", "shaped", "isotropic", "path"};
@@ -151,6 +154,8 @@ enum gpnn_status gpnn_release_shape(struct gpnn_release *release, enum gpnn_mech
   struct shaping s = {.q = q, .n = n, .parts = parts};
   if (mechanism == GPNN_MECHANISM_NONE)
     return gpnn_fail(err, GPNN_EINVAL, "answers without noise have no shape of it");
+  if (width < 0)
+    return gpnn_fail(err, GPNN_EINVAL, "responses cannot change by %g, which is below 0", width);
   enum gpnn_status status = begin_shaping(&s, err);
   r.m = gpnn_alloc(q, q, sizeof *r.m);
   r.factor = gpnn_alloc(q, q, sizeof *r.factor);
@@ -165,6 +170,23 @@ enum gpnn_status gpnn_release_shape(struct gpnn_release *release, enum gpnn_mech
   return status;
 }
 
+/* A standard normal deviate, by the quantile of its tail and a sign: both tails are as they should
+ * be up to 2^-993, which is 37 standard deviations away. */
+static double draw_normal(struct gpnn_secret *secret)
+{
+  const double z = gpnn_normal_quantile(0.5 * gpnn_secret_uniform(secret));
+  return (gpnn_secret_word(secret) & 1) == 0 ? z : -z;
+}
+
+/* What answers are rounded to: at least 'unit', and that share of the least noise. */
+static double find_unit(const struct gpnn_release *release, double tau, double unit)
+{
+  double least = INFINITY;
+  for (size_t i = 0; i < release->q; i++) least = fmin(least, release->m[i * (release->q + 1)]);
+  const double share = tau * sqrt(least) * noise_share;
+  return share > unit ? ldexp(1, ilogb(share)) : unit;
+}
+
 enum gpnn_status gpnn_release_draw(const struct gpnn_release *release, double tau, double unit,
                                    struct gpnn_secret *secret, double *answers,
                                    struct gpnn_error *err)
@@ -173,12 +195,12 @@ enum gpnn_status gpnn_release_draw(const struct gpnn_release *release, double ta
   if (q == 0) return GPNN_OK;
   double *noise = gpnn_alloc(release->q, 1, sizeof *noise);
   if (noise == NULL) return gpnn_fail_memory(err, "for the noise of answers");
-  for (size_t i = 0; i < release->q; i++)
-    noise[i] = gpnn_normal_quantile(gpnn_secret_uniform(secret));
+  const double step = find_unit(release, tau, unit);
+  for (size_t i = 0; i < release->q; i++) noise[i] = draw_normal(secret);
   cblas_dtrmv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, q, release->factor, q, noise,
               1);
   for (size_t i = 0; i < release->q; i++)
-    answers[i] = unit * round((answers[i] + tau * noise[i]) / unit);
+    answers[i] = step * round((answers[i] + tau * noise[i]) / step);
   free(noise);
   return GPNN_OK;
 }

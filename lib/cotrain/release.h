@@ -53,16 +53,20 @@ struct gpnn_release {
  * of the latent function at the asked rows; its diagonal gets a millionth of its mean, in M and
  * sensitivity alike.  Takes n q^2 operations, SHAPED up to some thousand times as many.
  *
- * GPNN_EINVAL: mechanism NONE.  GPNN_EDATA: a number is not finite.  GPNN_ENUMERIC: 'prior' is not
- * positive definite.  GPNN_ENOMEM.  '*release' is written on success only.
+ * GPNN_EINVAL: mechanism NONE, or 'width' < 0.  GPNN_EDATA: a number is not finite.  GPNN_ENUMERIC:
+ * 'prior' is not positive definite.  GPNN_ENOMEM.  '*release' is written on success only.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_release_shape(struct gpnn_release *release, enum gpnn_mechanism mechanism, size_t q, size_t n,
                    const double *parts, const double *prior, double width, struct gpnn_error *err);
 
+/* The least delta that the noise can promise: its tails end where less than that is left. */
+#define GPNN_RELEASE_LEAST_DELTA 1e-290
+
 /* Adds tau times a draw of the noise to 'answers' (q), and rounds each to a multiple of 'unit' > 0,
- * so that the low bits of a sum, which depend on what was added to what, are not released.
- * GPNN_EIO: the system has no random numbers.  GPNN_ENOMEM. */
+ * a power of 2, or of 2^-20 of the least noise's sd, down to a power of 2, if that is more: so that
+ * the low bits of a sum, which depend on what was added to what (Mironov 2012), are not released.
+ * GPNN_ENOMEM. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_release_draw(const struct gpnn_release *release, double tau,
                                                    double unit, struct gpnn_secret *secret,
                                                    double *answers, struct gpnn_error *err);

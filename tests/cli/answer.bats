@@ -171,6 +171,8 @@ hide() { gpnn-answer -p b.par --ids asked.tsv --epsilon 1 --delta 1e-5 --clip -6
   refused '\-\-ledger is for answers with noise' --ledger l
   refused 'epsilon' --epsilon 0 --delta 1e-5 --clip -6,6
   refused 'delta' --epsilon 1 --delta 1 --clip -6,6
+  refused 'delta' --epsilon 1 --delta 1e-299 --clip -6,6
+  refused "option --budget: an epsilon above 0" --epsilon 1 --delta 1e-5 --clip -6,6 --ledger l --budget 2,1e-299
   assert_fails 2 'an operand is missing' gpnn-answer -p b.par
   assert_fails 2 'give it by --ledger' gpnn-answer --status
   assert_fails 2 'give --delta or --budget' gpnn-answer --status --ledger l

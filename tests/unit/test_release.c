@@ -164,6 +164,35 @@ static void noise_has_the_covariance_that_is_told(void **state)
   gpnn_release_free(&release);
 }
 
+/* One draw of noise of variance 1 from a stream of the same words, which are 'word'. */
+static double draw_from(uint32_t word, double tau, double unit)
+{
+  double m = 1, answer = 0;
+  const struct gpnn_release release = {.q = 1, .m = &m, .factor = &m, .sensitivity = 1};
+  struct gpnn_secret secret = {.used = 0};
+  for (size_t i = 0; i < 16; i++) secret.block[i] = i == 15 ? 1 : word;
+  assert_ok(gpnn_release_draw(&release, tau, unit, &secret, &answer, &err));
+  return answer;
+}
+
+static void noise_is_finite_at_the_ends_of_the_stream_and_reaches_far(void **state)
+{
+  (void)state;
+  assert_true(fabs(draw_from(0xffffffff, 1, 0x1p-40)) < 1e-5);
+  const double far = draw_from(0, 1, 0x1p-40); /* of probability about 2^-512 */
+  assert_true(isfinite(far) && fabs(far) > 26 && fabs(far) < 27);
+}
+
+static void noise_is_rounded_to_a_part_of_itself(void **state)
+{
+  (void)state;
+  for (double tau = 1; tau < 1e12; tau *= 1e3) {
+    const double unit = fmax(0x1p-20, ldexp(1, ilogb(tau) - 20));
+    const double drawn = draw_from(0x12345678, tau, 0x1p-20) / unit;
+    assert_true(drawn != 0 && drawn == round(drawn) && fabs(drawn) < 0x1p24);
+  }
+}
+
 /*
  * The best attack on one response, at an end of its range or the other, thresholds the statistic
  * A_j'M^-1 (answers).  Counts how often it takes each of two neighbours for the second.
@@ -264,6 +293,8 @@ static void what_is_not_finite_is_refused(void **state)
   parts[1] = 1;
   assert_fails(gpnn_release_shape(&release, GPNN_MECHANISM_NONE, 2, 1, parts, NULL, 1, &err),
                GPNN_EINVAL, "without noise");
+  assert_fails(gpnn_release_shape(&release, GPNN_MECHANISM_SHAPED, 2, 1, parts, NULL, -1, &err),
+               GPNN_EINVAL, "cannot change by -1");
   assert_fails(gpnn_release_shape(&release, GPNN_MECHANISM_PATH, 2, 1, parts, indefinite, 1, &err),
                GPNN_ENUMERIC, "");
   assert_null(release.m);
@@ -276,6 +307,8 @@ int main(void)
       cmocka_unit_test(a_path_hides_at_most_what_a_whole_function_has),
       cmocka_unit_test(the_shape_holds_all_columns_and_is_the_smallest),
       cmocka_unit_test(noise_has_the_covariance_that_is_told),
+      cmocka_unit_test(noise_is_finite_at_the_ends_of_the_stream_and_reaches_far),
+      cmocka_unit_test(noise_is_rounded_to_a_part_of_itself),
       cmocka_unit_test(no_attack_beats_the_claim_and_less_noise_is_found_out),
       cmocka_unit_test(what_depends_on_nothing_needs_no_noise),
       cmocka_unit_test(what_is_not_finite_is_refused),

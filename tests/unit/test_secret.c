@@ -1,5 +1,7 @@
 #include "base/secret.h"
 
+#include <math.h>
+
 #include "unit.h"
 
 /* RFC 8439, section 2.3.2. */
@@ -61,6 +63,48 @@ static void uniform_deviates_fill_their_interval(void **state)
   assert_near(squares / N, 1.0 / 3, 4.5 * 0.2981 / 316);
 }
 
+/* A generator whose next words are all 'word'. */
+static struct gpnn_secret stream_of(uint32_t word)
+{
+  struct gpnn_secret secret = {.used = 0};
+  for (size_t i = 0; i < 16; i++) secret.block[i] = word;
+  return secret;
+}
+
+static void no_stream_leads_to_an_end_of_the_interval(void **state)
+{
+  struct gpnn_secret secret = stream_of(0xffffffff);
+  double u = gpnn_secret_uniform(&secret);
+  (void)state;
+  assert_true(u == 1 - 0x1p-53);
+  secret = stream_of(0);
+  secret.block[12] = 1; /* after 12 * 32 + 31 zeros */
+  u = gpnn_secret_uniform(&secret);
+  assert_true(u == 0x1p-416 * (1 + 0x1p-52));
+  secret = stream_of(0);
+  secret.block[15] = 0x80000000;
+  u = gpnn_secret_uniform(&secret);
+  assert_true(u > 0x1p-481 && u < 0x1p-480);
+}
+
+/* One deviate in 2^k is below 2^-k. */
+static void small_deviates_are_as_frequent_as_they_should_be(void **state)
+{
+  enum { N = 1 << 20, LOGS = 15 };
+  struct gpnn_secret secret;
+  size_t below[LOGS] = {0};
+  (void)state;
+  gpnn_secret_insecure(&secret, 5);
+  for (size_t i = 0; i < N; i++) {
+    const double u = gpnn_secret_uniform(&secret);
+    for (int k = 1; k < LOGS; k++) below[k] += u < ldexp(1, -k);
+  }
+  for (int k = 1; k < LOGS; k++) {
+    const double expected = ldexp(N, -k);
+    assert_near((double)below[k], expected, 4.5 * sqrt(expected));
+  }
+}
+
 static void what_is_over_is_wiped(void **state)
 {
   struct gpnn_secret secret;
@@ -78,6 +122,8 @@ int main(void)
       cmocka_unit_test(blocks_follow_one_another),
       cmocka_unit_test(secrets_differ_and_the_same_seed_agrees),
       cmocka_unit_test(uniform_deviates_fill_their_interval),
+      cmocka_unit_test(no_stream_leads_to_an_end_of_the_interval),
+      cmocka_unit_test(small_deviates_are_as_frequent_as_they_should_be),
       cmocka_unit_test(what_is_over_is_wiped),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
