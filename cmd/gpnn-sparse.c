@@ -50,6 +50,7 @@ static const struct cli_option options[] = {
                 "auto, exp, matern32, matern52, rbf, matern:NU (auto)", kernels),
     CLI_CHOICE(0, "ard", ard, "A", "a lengthscale for each input", ard),
     CLI_CHOICE(0, "likelihood", likelihood, "L", "", likelihoods),
+    CLI_TEXT(0, "targets", targets, "LIST", "model these of several targets (all)"),
     CLI_SETTINGS(0, "fix", "NAME=V", "hold lengthscale, kernelscale or noise at V", fixed),
     CLI_TEXT(0, "start", start, "PARAMS", "start from these parameters, as of gpnn-fit"),
     CLI_COUNT(0, "sample", sample, "N", "rows that kernels are compared on (3000)", 2, 1e6),

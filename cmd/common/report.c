@@ -12,6 +12,16 @@ void report_jitter(const struct cli *cli, const char *what, const struct gpnn_ji
       jitter->n, what, jitter->most);
 }
 
+void report_no_signal(const struct cli *cli, const struct gpnn_covariance *covariance)
+{
+  if (covariance->kernelscale >= 1e-3 * covariance->noise) return;
+  cli_warn(cli,
+           "a kernel scale of %.3g beside a noise variance of %.3g: predictions are hardly more "
+           "than the mean; if the inputs should tell more, start elsewhere (--start), or with more "
+           "rows",
+           covariance->kernelscale, covariance->noise);
+}
+
 void report_counts(const struct cli *cli, const struct gpnn_counts *counts)
 {
   report_jitter(cli, "rows", &counts->jitter);

@@ -12,6 +12,10 @@
 /* Warns of covariances, of 'what' (plural), that needed jitter. */
 void report_jitter(const struct cli *cli, const char *what, const struct gpnn_jitter *jitter);
 
+/* Warns of a fit that found next to nothing: a kernel scale below a thousandth of the noise
+ * variance, where searches end that took everything for noise. */
+void report_no_signal(const struct cli *cli, const struct gpnn_covariance *covariance);
+
 /* Reports what the model counted while it predicted. */
 void report_counts(const struct cli *cli, const struct gpnn_counts *counts);
 

@@ -151,6 +151,7 @@ void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_paramet
                 &fit->jitter);
   report_jitter(cli, "rows that the mean was estimated from", &fit->mean_jitter);
   for (size_t t = 0; t < n && fit->jitter.n == 0; t++) warn_of_lost_noise(cli, &params[t]);
+  for (size_t t = 0; t < n; t++) report_no_signal(cli, &params[t].covariance);
 }
 
 void fit_report_stack(const struct cli *cli, const struct gpnn_choose_stack *stack)

@@ -7,8 +7,10 @@
 #include "base/atomic_file.h"
 #include "base/memory.h"
 #include "cmd/common/json.h"
+#include "cmd/common/modelled.h"
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
+#include "cmd/common/report.h"
 #include "cmd/common/signals.h"
 #include "dataset/index.h"
 #include "dataset/reader.h"
@@ -75,57 +77,17 @@ bool sparse_resolve(const struct cli *cli, void *arguments)
            cli_check_overwrite(cli, a->trace, a->points_file) && check_trace(cli, a)));
 }
 
-/* ---- the index ---------------------------------------------------------------------------- */
-
-/* What such a model cannot be made of. */
-static enum gpnn_status check_view(const struct gpnn_dataset *view, struct gpnn_error *err)
-{
-  char name[GPNN_MASK_BYTES];
-  gpnn_schema_column_name(&view->schema.target, name);
-  if (gpnn_dataset_n_classes(view) > 0)
-    return gpnn_fail(
-        err, GPNN_EDATA,
-        "target '%s' holds classes, which inducing points cannot predict: use gpnn-fit", name);
-  if (view->exposure != NULL)
-    return gpnn_fail(err, GPNN_EDATA,
-                     "target '%s' is a count with an exposure, which inducing points cannot "
-                     "predict: use gpnn-fit",
-                     name);
-  if (view->noise != NULL)
-    return gpnn_fail(err, GPNN_EDATA,
-                     "rows have noise variances of their own, which inducing points do not take: "
-                     "use gpnn-fit");
-  if (view->offset != NULL)
-    return gpnn_fail(err, GPNN_EDATA,
-                     "rows have offsets, which inducing points do not take: use "
-                     "gpnn-fit");
-  return GPNN_OK;
-}
-
-static enum gpnn_status check_index(const struct cli *cli, const struct gpnn_index *index,
-                                    const struct sparse_arguments *a, struct gpnn_error *err)
-{
-  const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
-  const char *path = gpnn_index_path(index);
-  enum gpnn_status status = open_refuse_grid(index, "gpnn-grid has models of grids", err);
-  if (status == GPNN_OK && dataset->stored != NULL)
-    status = gpnn_fail(err, GPNN_EMISMATCH,
-                       "%s is a model already: give the index that it was made "
-                       "from",
-                       path);
-  if (status == GPNN_OK && cli_given(cli, "inducing") && a->inducing > dataset->n)
-    status = gpnn_fail(err, GPNN_EDATA,
-                       "%s: %zu inducing points of %zu training rows: ask for at "
-                       "most as many",
-                       path, a->inducing, dataset->n);
-  for (size_t t = 0; t < gpnn_dataset_n_targets(dataset) && status == GPNN_OK; t++) {
-    status = check_view(gpnn_dataset_target(dataset, t), err);
-    if (status != GPNN_OK) status = gpnn_prefix(err, status, "%s", path);
-  }
-  return status;
-}
-
 /* ---- what the user gives ------------------------------------------------------------------ */
+
+static enum gpnn_status check_inducing(const struct cli *cli, const struct gpnn_index *index,
+                                       const struct sparse_arguments *a, struct gpnn_error *err)
+{
+  size_t n = gpnn_index_dataset(index)->n;
+  if (!cli_given(cli, "inducing") || a->inducing <= n) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EDATA,
+                   "%s: %zu inducing points of %zu training rows: ask for at most as many",
+                   gpnn_index_path(index), a->inducing, n);
+}
 
 /* Inducing points from a table. */
 static enum gpnn_status read_points(const struct cli *cli, const struct gpnn_dataset *dataset,
@@ -177,19 +139,16 @@ static enum gpnn_status read_start(const struct sparse_arguments *a, size_t widt
   return status == GPNN_OK ? GPNN_OK : gpnn_prefix(err, status, "%s", a->start);
 }
 
-/* What --fix says goes into the guess, whose lengthscales are 'lengthscale' (width). */
-static void fix(const struct sparse_arguments *a, size_t d, size_t width, double *lengthscale,
+/* What --start and --fix say goes into the guess, which borrows what is given. */
+static void fix(const struct sparse_arguments *a, const struct gpnn_covariance *given,
                 struct gpnn_covariance *guess)
 {
-  const double *given = guess->n_lengthscales > 0 ? gpnn_covariance_lengthscales(guess) : NULL;
-  size_t n_given = guess->n_lengthscales;
-  for (size_t j = 0; j < width; j++)
-    lengthscale[j] = a->fixed_lengthscale > 0 ? a->fixed_lengthscale
-                     : given == NULL          ? sqrt((double)d)
-                                              : given[n_given == 1 ? 0 : j];
-  guess->n_lengthscales = width;
-  guess->lengthscale = lengthscale;
-  if (given == NULL) guess->kernelscale = 1, guess->noise = 0.1;
+  if (given != NULL) *guess = *given;
+  if (a->fixed_lengthscale > 0) {
+    guess->n_lengthscales = 1;
+    guess->lengthscale = NULL;
+    guess->isotropic = a->fixed_lengthscale;
+  }
   if (a->fixed_kernelscale > 0) guess->kernelscale = a->fixed_kernelscale;
   if (a->fixed_noise > 0) guess->noise = a->fixed_noise;
 }
@@ -241,16 +200,13 @@ static enum gpnn_status estimate(const struct cli *cli, const struct sparse_argu
   struct gpnn_collapsed_options options = a->collapsed;
   struct gpnn_parameters *start = NULL;
   const struct gpnn_covariance *given = NULL;
-  struct gpnn_covariance guess = {.n_lengthscales = 0};
+  struct gpnn_covariance guess = {.kernelscale = 1, .noise = 0.1};
   struct gpnn_collapsed_report result;
   size_t n_start = 0, width = options.start.ard ? view->n_groups : 1;
-  double *lengthscale = gpnn_alloc(width, 1, sizeof *lengthscale);
-  enum gpnn_status status = lengthscale == NULL ? gpnn_fail_memory(err, "for the parameters")
-                                                : read_start(a, width, view->schema.target.name,
-                                                             &start, &n_start, &given, err);
+  enum gpnn_status status =
+      read_start(a, width, view->schema.target.name, &start, &n_start, &given, err);
   if (status == GPNN_OK) {
-    if (given != NULL) guess = *given;
-    fix(a, view->d, width, lengthscale, &guess);
+    fix(a, given, &guess);
     options.start.guess = &guess;
     if (given != NULL && options.start.kernel == NULL && cli_given(cli, "start")) {
       options.start.kernel = given->kernel;
@@ -264,10 +220,10 @@ static enum gpnn_status estimate(const struct cli *cli, const struct sparse_argu
   if (status == GPNN_OK && result.inducing < options.inducing)
     cli_warn(cli, "%zu of the %zu inducing points were copies of others and left out",
              options.inducing - result.inducing, options.inducing);
+  if (status == GPNN_OK) report_no_signal(cli, &params->covariance);
   if (status == GPNN_OK) status = annotate(cli, a, view, params, &result, err);
   if (status == GPNN_OK) report(cli, view, params, &result);
   gpnn_parameters_free(start, n_start);
-  free(lengthscale);
   return status;
 }
 
@@ -276,8 +232,6 @@ static enum gpnn_status name_target(const struct gpnn_dataset *view, struct gpnn
                                     struct gpnn_error *err)
 {
   const char *name = view->schema.target.name;
-  enum gpnn_status status = gpnn_parameters_check_target(name, err);
-  if (status != GPNN_OK) return status;
   params->target = gpnn_copy_text(name, strlen(name));
   return params->target != NULL ? GPNN_OK : gpnn_fail_memory(err, "for the parameters");
 }
@@ -294,25 +248,26 @@ static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
 
 /* Estimates all targets, then completes the trace, and writes the model last. */
 static enum gpnn_status estimate_all(const struct cli *cli, const struct sparse_arguments *a,
-                                     const struct gpnn_dataset *dataset, struct gpnn_error *err)
+                                     const struct gpnn_dataset *dataset, size_t n,
+                                     const struct gpnn_dataset *const *views,
+                                     struct gpnn_error *err)
 {
-  size_t n = gpnn_dataset_n_targets(dataset);
+  bool is_named = gpnn_dataset_n_targets(dataset) > 1;
   struct gpnn_parameters *params = gpnn_alloc(n, 1, sizeof *params);
   struct gpnn_state *arrays = NULL;
   struct cli about = *cli;
   struct sparse_trace trace = {.names_targets = n > 1};
-  enum gpnn_status status = params == NULL ? gpnn_fail_memory(err, "for the parameters")
-                                           : gpnn_state_new(&arrays, dataset->fingerprint, err);
+  if (params == NULL) return gpnn_fail_memory(err, "for the parameters");
+  enum gpnn_status status = gpnn_state_new(&arrays, dataset->fingerprint, err);
   if (status == GPNN_OK) status = check_output(a->output, err);
   if (status == GPNN_OK && a->trace != NULL) status = sparse_trace_open(&trace, a->trace, err);
   bool is_reported = status == GPNN_OK && cli->report != NULL;
   if (is_reported) json_open(cli->report, "targets", '[');
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
-    const struct gpnn_dataset *view = gpnn_dataset_target(dataset, t);
-    if (n > 1) about.target = view->schema.target.name;
+    if (n > 1) about.target = views[t]->schema.target.name;
     progress_update("targets", t, n);
-    status = estimate(&about, a, view, &trace, &params[t], arrays, err);
-    if (status == GPNN_OK && n > 1) status = name_target(view, &params[t], err);
+    status = estimate(&about, a, views[t], &trace, &params[t], arrays, err);
+    if (status == GPNN_OK && is_named) status = name_target(views[t], &params[t], err);
   }
   if (is_reported) json_close(cli->report, ']');
   progress_erase();
@@ -331,6 +286,8 @@ enum gpnn_status sparse_run(const struct cli *cli, void *arguments, struct gpnn_
   struct gpnn_collapsed_start_options *start = &a->collapsed.start;
   struct gpnn_index *index = NULL;
   struct gpnn_reader_rows points = {0};
+  const struct gpnn_dataset **views = NULL;
+  size_t n = 0;
   cli_guard(&unfinished);
   start->seed = cli->seed;
   start->threads = gpnn_blas_claim(cli->threads);
@@ -339,10 +296,13 @@ enum gpnn_status sparse_run(const struct cli *cli, void *arguments, struct gpnn_
   start->fixes_noise = a->fixed_noise > 0;
   if (start->threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
-  if (status == GPNN_OK) status = check_index(cli, index, a, err);
+  if (status == GPNN_OK)
+    status = modelled_targets(index, a->targets, "gpnn-grid has models of grids", &n, &views, err);
+  if (status == GPNN_OK) status = check_inducing(cli, index, a, err);
   if (status == GPNN_OK) status = read_points(cli, gpnn_index_dataset(index), a, &points, err);
-  if (status == GPNN_OK) status = estimate_all(cli, a, gpnn_index_dataset(index), err);
+  if (status == GPNN_OK) status = estimate_all(cli, a, gpnn_index_dataset(index), n, views, err);
   gpnn_reader_rows_release(&points);
+  free(views);
   gpnn_index_close(index);
   return status;
 }

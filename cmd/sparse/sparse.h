@@ -20,7 +20,7 @@ struct sparse_arguments {
   size_t inducing, sample, steps;
   enum sparse_ard ard;
   enum gpnn_likelihood likelihood;
-  const char *output, *points, *kernel, *start;
+  const char *output, *points, *kernel, *start, *targets;
   double fixed_lengthscale, fixed_kernelscale, fixed_noise; /* 0: not fixed */
   const char *points_file;                                  /* NULL: they are chosen */
   /* Of the diagonal family: */

@@ -6,7 +6,7 @@
 #include "base/atomic_file.h"
 #include "base/memory.h"
 #include "cmd/common/json.h"
-#include "cmd/common/open.h"
+#include "cmd/common/modelled.h"
 #include "cmd/common/signals.h"
 #include "cmd/tucker/report.h"
 #include "cmd/tucker/trace.h"
@@ -28,77 +28,7 @@ struct run {
   struct gpnn_state *arrays;
 };
 
-/* ---- targets ------------------------------------------------------------------------------ */
-
-static enum gpnn_status find_target(struct run *r, const char *name, size_t length,
-                                    struct gpnn_error *err)
-{
-  char shown[GPNN_MASK_BYTES];
-  size_t n = gpnn_dataset_n_targets(r->dataset);
-  for (size_t t = 0; t < n; t++) {
-    const struct gpnn_dataset *view = gpnn_dataset_target(r->dataset, t);
-    const char *own = view->schema.target.name;
-    if (strlen(own) != length || memcmp(own, name, length) != 0) continue;
-    for (size_t i = 0; i < r->n; i++)
-      if (r->views[i] == view)
-        return gpnn_fail(err, GPNN_EINVAL, "option --targets: '%s' is there twice",
-                         gpnn_mask(shown, name, length));
-    r->views[r->n++] = view;
-    return GPNN_OK;
-  }
-  return gpnn_fail(err, GPNN_EINVAL, "option --targets: '%s' is not one of the targets",
-                   gpnn_mask(shown, name, length));
-}
-
-/* Classes are no numbers that a mean could be of. */
-static enum gpnn_status check_target(const struct run *r, const struct gpnn_dataset *view,
-                                     struct gpnn_error *err)
-{
-  char shown[GPNN_MASK_BYTES];
-  if (gpnn_dataset_n_classes(view) > 0)
-    return gpnn_fail(err, GPNN_EDATA, "target '%s' holds classes, which gpnn-fit has a model of%s",
-                     gpnn_schema_column_name(&view->schema.target, shown),
-                     gpnn_dataset_n_targets(r->dataset) > 1 ? "; --targets leaves it out" : "");
-  if (view->exposure != NULL)
-    return gpnn_fail(err, GPNN_EDATA,
-                     "target '%s' is a count with an exposure, which gpnn-fit has a model of",
-                     gpnn_schema_column_name(&view->schema.target, shown));
-  if (view->offset != NULL)
-    return gpnn_fail(err, GPNN_EDATA,
-                     "rows have offsets, which these models do not take: use gpnn-fit");
-  return r->n > 1 ? gpnn_parameters_check_target(view->schema.target.name, err) : GPNN_OK;
-}
-
-static enum gpnn_status find_targets(struct run *r, struct gpnn_error *err)
-{
-  enum gpnn_status status = GPNN_OK;
-  size_t n = gpnn_dataset_n_targets(r->dataset);
-  const char *name = r->a->targets;
-  r->views = gpnn_alloc(n, 1, sizeof(const struct gpnn_dataset *));
-  r->params = gpnn_alloc(n, 1, sizeof *r->params);
-  if (r->views == NULL || r->params == NULL) return gpnn_fail_memory(err, "for the targets");
-  for (; name == NULL && r->n < n; r->n++) r->views[r->n] = gpnn_dataset_target(r->dataset, r->n);
-  for (bool is_last = name == NULL; !is_last && status == GPNN_OK;) {
-    size_t length = strcspn(name, ",");
-    status = find_target(r, name, length, err);
-    is_last = name[length] == '\0';
-    name += length + 1;
-  }
-  for (size_t t = 0; t < r->n && status == GPNN_OK; t++) status = check_target(r, r->views[t], err);
-  return status;
-}
-
 /* ---- the work ----------------------------------------------------------------------------- */
-
-/* What the index has beyond inputs and targets, of which these models make no use. */
-static void warn_of_unused(const struct cli *cli, const struct gpnn_dataset *dataset)
-{
-  if (dataset->n_regressors > 0)
-    cli_warn(cli, "regressors of the index are not used: the mean is that of the grid");
-  if (dataset->noise != NULL)
-    cli_warn(cli, "the known noise of rows counts in predictions, but all rows weigh the same in "
-                  "the estimation");
-}
 
 /* Completes what the estimation has found of a target. */
 static enum gpnn_status complete(struct run *r, size_t t, const struct gpnn_tucker_report *report,
@@ -160,17 +90,12 @@ static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
 /* Estimates everything, then writes the trace, and the model last. */
 static enum gpnn_status fit_and_write(struct run *r, struct gpnn_error *err)
 {
-  struct trace trace = {.fit = &r->a->fit};
-  enum gpnn_status status = find_targets(r, err);
-  trace.names_targets = r->n > 1;
-  if (status == GPNN_OK) status = tucker_match(r->a, r->dataset->d, err);
+  struct trace trace = {.fit = &r->a->fit, .names_targets = r->n > 1};
+  enum gpnn_status status = tucker_match(r->a, r->dataset->d, err);
   if (status == GPNN_OK) status = check_output(r->a->output, err);
   if (status == GPNN_OK) status = gpnn_state_new(&r->arrays, r->dataset->fingerprint, err);
   if (status == GPNN_OK && r->a->trace != NULL) status = trace_open(&trace, r->a->trace, err);
-  if (status == GPNN_OK) {
-    warn_of_unused(r->cli, r->dataset);
-    status = fit_all(r, &trace, err);
-  }
+  if (status == GPNN_OK) status = fit_all(r, &trace, err);
   status = trace_close(&trace, status, err);
   if (status == GPNN_OK)
     status = gpnn_model_file_write(r->a->output, r->dataset, r->n, r->params, r->arrays,
@@ -187,18 +112,16 @@ enum gpnn_status tucker_run(const struct cli *cli, void *arguments, struct gpnn_
   if (r.a->fit.threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
   enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
   if (status == GPNN_OK)
-    status = open_refuse_grid(index,
-                              "its sites and times are another kind of grid: use gpnn-grid "
-                              "fit",
-                              err);
-  if (status == GPNN_OK)
-    status = open_refuse_model(index, "model the index that it was made from", err);
+    status = modelled_targets(index, r.a->targets,
+                              "its sites and times are another kind of grid: use gpnn-grid fit",
+                              &r.n, &r.views, err);
   if (status == GPNN_OK) {
     r.dataset = gpnn_index_dataset(index);
-    status = fit_and_write(&r, err);
+    r.params = gpnn_alloc(r.n, 1, sizeof *r.params);
+    status = r.params != NULL ? fit_and_write(&r, err) : gpnn_fail_memory(err, "for the targets");
   }
   gpnn_state_free(r.arrays);
-  gpnn_parameters_free(r.params, r.n);
+  gpnn_parameters_free(r.params, r.params != NULL ? r.n : 0);
   free(r.views);
   gpnn_index_close(index);
   return status;

@@ -177,6 +177,39 @@ keeps_targets_apart() {
   gpnn-sparse -q --kernel rbf --inducing 12 --family diag --iterations 3 --trace trace.tsv -o two.gpm two.gpi
   assert_equal "$(head -n 1 trace.tsv | cut -f 1-2)" $'target\titeration'
   assert_equal "$(cut -f 1 trace.tsv | sed 1d | tr '\n' ' ')" 'y y y z z z '
+  gpnn-sparse -q -j 1 --kernel rbf --inducing 12 -o two.gpm two.gpi
+  gpnn-sparse -q -j 1 --kernel rbf --inducing 12 --targets z -o z.gpm two.gpi
+  gpnn-predict -q --targets z two.gpm two.tsv >z.tsv
+  gpnn-predict -q z.gpm two.tsv | cmp - z.tsv
+  assert_fails 2 "'x' is not one of the targets" gpnn-sparse --targets x -o x.gpm two.gpi
+}
+
+@test "positions on the globe are no reason to find nothing" {
+  local seed
+  for seed in 3 4 6; do
+    awk -v seed=$seed 'function uniform(i) { i = sin(seed * 7.31 + i * 78.233) * 43758.5453; return i - int(i) + (i < 0) }
+      BEGIN {
+        print "lat\tlon\th\ty"
+        for (i = 0; i < 480; i++) {
+          lat = 40 + 15 * uniform(3 * i); lon = 20 * uniform(3 * i + 1); h = uniform(3 * i + 2)
+          print lat "\t" lon "\t" h "\t" sin(lat / 3) + cos(lon / 4) + h / 2 + 0.3 * (uniform(5000 + i) - 0.5)
+        }
+      }' >all.tsv
+    head -n 181 all.tsv >train.tsv
+    sed '2,181d' all.tsv >test.tsv
+    gpnn-index -q --geo lat,lon -o t.gpi train.tsv
+    gpnn-sparse -j 1 --sample 150 --inducing 50 -o t.gpm t.gpi
+    assert_below 0.9 "$(gpnn-predict -q t.gpm test.tsv | gpnn-eval | value r2)"
+  done
+}
+
+@test "a model that has found nothing says so" {
+  awk 'BEGIN { print "x\ty"; for (i = 0; i < 150; i++) { u = sin(i * 78.233) * 43758.5453; print i "\t" u - int(u) } }' >noise.tsv
+  gpnn-index -q -o noise.gpi noise.tsv
+  gpnn-sparse --inducing 20 --kernel rbf -o noise.gpm noise.gpi 2>messages
+  grep -q '^gpnn-sparse: a kernel scale of [^ ]* beside a noise variance of .*hardly more than the mean' messages
+  make_model 150 10 20 20
+  [[ $(gpnn-sparse --inducing 20 --kernel rbf -o t.gpm t.gpi 2>&1) == "" ]]
 }
 
 @test "parameters to start from are those of the target" {
@@ -301,7 +334,7 @@ falls_back() {
 @test "what is no index of plain numbers is refused" {
   make_model 120 30 20 20
   sparse
-  assert_fails 1 't.gpm is a model already' gpnn-sparse -o x.gpm t.gpm
+  assert_fails 1 't.gpm is a model file' gpnn-sparse -o x.gpm t.gpm
   assert_fails 1 'train.tsv' gpnn-sparse -o x.gpm train.tsv
   awk -v OFS='\t' 'NR > 1 { $NF = NR % 3 ? "a" : "b" } { print }' train.tsv >classes.tsv
   gpnn-index -q -y y -o classes.gpi classes.tsv
@@ -310,10 +343,13 @@ falls_back() {
   gpnn-index -q -y y --exposure extra -o counts.gpi more.tsv
   assert_fails 1 'a count with an exposure' gpnn-sparse -o x.gpm counts.gpi
   gpnn-index -q -y y --offset extra -o offset.gpi more.tsv
-  assert_fails 1 'offset.gpi: rows have offsets' gpnn-sparse -o x.gpm offset.gpi
-  assert_fails 1 'rows have offsets' gpnn-tucker -o x.gpm offset.gpi
   gpnn-index -q -y y --row-noise extra -o noisy.gpi more.tsv
-  assert_fails 1 'noise variances of their own' gpnn-sparse -o x.gpm noisy.gpi
+  gpnn-index -q -y y --regressors extra -o lines.gpi more.tsv
+  for tool in gpnn-sparse gpnn-tucker; do
+    assert_fails 1 'rows have offsets' $tool -o x.gpm offset.gpi
+    assert_fails 1 'noise variances of their own' $tool -o x.gpm noisy.gpi
+    assert_fails 1 'lines.gpi: there are regressors' $tool -o x.gpm lines.gpi
+  done
   gpnn-simulate grid -q --sites 6 --times 10 -o grid.tsv
   gpnn-grid index -q --site x1,x2 --time t -o grid.gpi grid.tsv
   assert_fails 1 'gpnn-grid' gpnn-sparse -o x.gpm grid.gpi

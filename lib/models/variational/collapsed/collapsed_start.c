@@ -84,14 +84,33 @@ static enum gpnn_status search_init(struct search *s, struct gpnn_error *err)
 
 /* ---- the search --------------------------------------------------------------------------- */
 
+/* The spread of a group's inputs in the sample (root mean square); 1 if standardising has left it
+ * near that, so that only positions on the globe, in km, have another. */
+static double spread_of(const struct search *s, size_t group)
+{
+  size_t d = s->view->d, n_inputs = 0;
+  double square = 0;
+  for (size_t j = 0; j < d; j++) {
+    double sum = 0, centre;
+    if (s->width > 1 && s->view->group[j] != group) continue;
+    for (size_t i = 0; i < s->n; i++) sum += s->x[i * d + j];
+    centre = sum / (double)s->n;
+    for (size_t i = 0; i < s->n; i++) square += pow(s->x[i * d + j] - centre, 2);
+    n_inputs++;
+  }
+  double spread = sqrt(square / (double)s->n / (double)n_inputs);
+  return spread > 4 && isfinite(spread) ? spread : 1;
+}
+
 /* Where it starts; what is fixed has bounds that leave no room. */
 static void set_start(struct search *s)
 {
   const struct gpnn_covariance *guess = s->options->guess;
-  const double *lengthscale = guess == NULL ? NULL : gpnn_covariance_lengthscales(guess);
+  bool has_lengthscales = guess != NULL && guess->n_lengthscales > 0;
   for (size_t j = 0; j < s->width; j++)
-    s->start[j] = guess == NULL ? log((double)s->view->d) / 2
-                                : log(lengthscale[guess->n_lengthscales == 1 ? 0 : j]);
+    s->start[j] = has_lengthscales
+                      ? log(gpnn_covariance_lengthscales(guess)[guess->n_lengthscales == 1 ? 0 : j])
+                      : log((double)s->view->d) / 2 + log(spread_of(s, j));
   s->start[s->width] = guess == NULL ? 0 : log(guess->kernelscale);
   s->start[s->width + 1] = guess == NULL ? log(0.1) : log(fmax(guess->noise, 1e-8));
 }
@@ -108,8 +127,11 @@ static void set_bounds(struct search *s, const struct gpnn_kernel *kernel)
     s->lower[j] = fixed      ? s->start[j]
                   : is_noise ? log(least_noise)
                   : is_scale ? log(1e-4)
-                             : log(1e-3);
-    s->upper[j] = fixed ? s->start[j] : is_noise ? log(1e2) : log(1e4);
+                             : log(1e-3 * spread_of(s, j));
+    s->upper[j] = fixed      ? s->start[j]
+                  : is_noise ? log(1e2)
+                  : is_scale ? log(1e4)
+                             : log(1e4 * spread_of(s, j));
   }
 }
 
@@ -166,27 +188,6 @@ struct candidate {
 
 enum { MOST_CANDIDATES = 4, REFINED_CANDIDATES = 2 };
 
-/* Tries the kernels, each from where the one before it ended. */
-static enum gpnn_status try_kernels(struct search *s, size_t n, struct candidate *candidates,
-                                    struct gpnn_error *err)
-{
-  static const char *const names[MOST_CANDIDATES] = {"matern52", "rbf", "matern32", "exp"};
-  size_t width = s->width + 2;
-  set_start(s);
-  memcpy(s->u, s->start, width * sizeof *s->u);
-  for (size_t k = 0; k < n; k++) {
-    struct candidate *own = &candidates[k];
-    own->kernel = s->options->kernel != NULL ? s->options->kernel : gpnn_kernel_by_name(names[k]);
-    own->u = gpnn_alloc(width, 1, sizeof *own->u);
-    if (own->u == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
-    enum gpnn_status status =
-        try_kernel(s, own->kernel, s->options->most_evaluations, &own->bound, err);
-    if (status != GPNN_OK) return status;
-    memcpy(own->u, s->u, width * sizeof *s->u);
-  }
-  return GPNN_OK;
-}
-
 /* Brings the candidates with the largest bounds to the front. */
 static void sort(size_t n, struct candidate *candidates)
 {
@@ -196,6 +197,58 @@ static void sort(size_t n, struct candidate *candidates)
       candidates[j] = candidates[j - 1];
       candidates[j - 1] = kept;
     }
+}
+
+/* The kernel explains next to nothing: the search has ended in the valley of noise alone. */
+static bool is_flat(const struct search *s, const double *u)
+{
+  return !s->options->fixes_kernelscale && u[s->width] < u[s->width + 1] + log(1e-3);
+}
+
+/* Tries the kernels from lengthscales 'factor' times those of the start: each from where the one
+ * before it ended, unless that is flat.  Candidates keep the better of this and what they had. */
+static enum gpnn_status try_kernels(struct search *s, double factor, size_t n,
+                                    struct candidate *candidates, struct gpnn_error *err)
+{
+  size_t width = s->width + 2;
+  for (size_t k = 0; k < n; k++) {
+    struct candidate *own = &candidates[k];
+    double bound;
+    if (k == 0 || is_flat(s, s->u)) {
+      memcpy(s->u, s->start, width * sizeof *s->u);
+      for (size_t j = 0; j < s->width; j++) s->u[j] += log(factor);
+    }
+    enum gpnn_status status = try_kernel(s, own->kernel, s->options->most_evaluations, &bound, err);
+    if (status != GPNN_OK) return status;
+    if (bound > own->bound) {
+      own->bound = bound;
+      memcpy(own->u, s->u, width * sizeof *s->u);
+    }
+  }
+  sort(n, candidates);
+  return GPNN_OK;
+}
+
+/* Tries all kernels, from elsewhere too as long as they find nothing; the best comes first. */
+static enum gpnn_status find_candidates(struct search *s, size_t n, struct candidate *candidates,
+                                        struct gpnn_error *err)
+{
+  static const char *const names[MOST_CANDIDATES] = {"matern52", "rbf", "matern32", "exp"};
+  static const double factors[] = {1, 0.25, 4};
+  size_t n_factors = s->options->fixes_lengthscales ? 1 : sizeof factors / sizeof *factors;
+  enum gpnn_status status = GPNN_OK;
+  set_start(s);
+  for (size_t k = 0; k < n; k++) {
+    const struct gpnn_kernel *given = s->options->kernel;
+    candidates[k].kernel = given != NULL ? given : gpnn_kernel_by_name(names[k]);
+    candidates[k].bound = -INFINITY;
+    candidates[k].u = gpnn_alloc(s->width + 2, 1, sizeof(double));
+    if (candidates[k].u == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
+  }
+  for (size_t i = 0; i < n_factors && status == GPNN_OK; i++)
+    if (i == 0 || is_flat(s, candidates[0].u))
+      status = try_kernels(s, factors[i], n, candidates, err);
+  return status;
 }
 
 /* ---- the result --------------------------------------------------------------------------- */
@@ -250,8 +303,7 @@ enum gpnn_status gpnn_collapsed_start(const struct gpnn_dataset *view,
   covariance->lengthscale = NULL;
   if (view->n < 2) return gpnn_fail(err, GPNN_EDATA, "at least two training rows are needed");
   enum gpnn_status status = search_init(&s, err);
-  if (status == GPNN_OK) status = try_kernels(&s, n, candidates, err);
-  if (status == GPNN_OK) sort(n, candidates);
+  if (status == GPNN_OK) status = find_candidates(&s, n, candidates, err);
   if (status == GPNN_OK && refines) status = refine(&s, n_refined, candidates, err);
   if (status == GPNN_OK) status = keep(&s, &candidates[0], covariance, err);
   if (status == GPNN_OK) *evaluations = s.evaluations;

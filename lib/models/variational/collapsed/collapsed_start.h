@@ -27,8 +27,10 @@ struct gpnn_collapsed_start_options {
       refined_evaluations;             /* the same of a larger sample, on which
                    the kernel chosen ends, if there are more rows; its points
                    are means of clusters; no evaluations: it is left out */
-  const struct gpnn_covariance *guess; /* with as many lengthscales: where to start; NULL: at the
-                                          root of d, kernel scale 1 and noise variance 0.1 */
+  const struct gpnn_covariance *guess; /* where to start: with as many lengthscales, or one for
+                                          all, or none: then at the root of d, times the spread of
+                                          positions in km; NULL: there, with kernel scale 1 and
+                                          noise variance 0.1 */
   bool fixes_lengthscales, fixes_kernelscale, fixes_noise; /* keep those of the guess */
   uint64_t seed;
   int threads;
@@ -39,7 +41,9 @@ struct gpnn_collapsed_start_options gpnn_collapsed_start_defaults(void);
 
 /*
  * Estimates 'covariance' of the view of one target, in standardised units; its lengthscales are the
- * caller's to free, and are NULL after a failure.  '*evaluations' counts those of all kernels.
+ * caller's to free, and are NULL after a failure.  '*evaluations' counts those of all kernels.  A
+ * search that ends where the kernel scale is below a thousandth of the noise variance is repeated
+ * from a quarter of the lengthscales, and then from four times them, unless one of these is fixed.
  *
  *   GPNN_EDATA     there are fewer than two rows
  *   GPNN_ENUMERIC  the bound cannot be computed at the start
