@@ -27,9 +27,11 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "mechanism", mechanism, "HOW", "(shaped, with --epsilon)", mechanisms),
     CLI_REAL(0, "noise-factor", noise_factor, "F", "noise of F scales; tells its epsilon", 1e-9,
              1e9),
-    CLI_TEXT(0, "ledger", ledger, "FILE", "charge the release to this file"),
+    CLI_TEXT(0, "ledger", ledger, "FILE", "charge the release to this ledger"),
+    CLI_TEXT(0, "new-ledger", new_ledger, "FILE", "make an empty ledger; no INDEX"),
     CLI_TEXT(0, "budget", budget, "EPS,DELTA", "refuse what brings the ledger above it"),
     CLI_FLAG(0, "status", status, "print what --ledger comes to at --delta; no INDEX"),
+    CLI_FLAG(0, "force", force, "take a delta of 1 / rows or more"),
     CLI_SEED(0, "insecure-seed", insecure_seed, "N", "noise for tests, which protects nothing"),
 };
 
@@ -39,7 +41,7 @@ static const struct cli_tool tool = {
     .purpose = "Answer what another owner of data asks about rows of a pool: predictions, and\n"
                "how certain they are.",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS,
-    .min_operands = 0, /* of --status; answer_resolve() looks for the index */
+    .min_operands = 0, /* of --status and --new-ledger; answer_resolve() looks for the index */
     .max_operands = 2,
     CLI_OPTIONS(options),
     .resolve = answer_resolve,

@@ -25,7 +25,7 @@ bool answer_resolve(const struct cli *cli, void *arguments)
   struct answer_arguments *a = arguments;
   if (a->id == NULL) a->id = "id";
   if (!private_resolve(cli, a)) return false;
-  if (a->status) return true;
+  if (a->status || a->new_ledger != NULL) return true;
   if (!open_default_params(cli, &a->params)) return false;
   const char *const paths[] = {a->params, a->ids, cli_operand(cli, 1)};
   size_t n = 0;
@@ -105,6 +105,7 @@ static void release(struct answering *r)
 enum gpnn_status answer_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {
   struct answering r = {.cli = cli, .a = arguments};
+  if (r.a->new_ledger != NULL) return private_new_ledger(r.a, err);
   if (r.a->status) return private_status(cli, r.a, err);
   enum gpnn_status status = open_all(&r, err);
   if (status == GPNN_OK) status = begin_answers(&r, err);

@@ -17,10 +17,10 @@ struct answer_arguments {
   enum gpnn_report report;
   /* Of privacy; 0 and NULL: not given. */
   enum gpnn_mechanism mechanism;
-  const char *clip, *ledger, *budget;
+  const char *clip, *ledger, *new_ledger, *budget;
   double epsilon, delta, noise_factor;
   uint64_t insecure_seed;
-  bool status;
+  bool status, force;
   /* What private_resolve() makes of them. */
   bool hides, is_insecure; /* there is noise; from a seed */
   double range[2];         /* the clip */

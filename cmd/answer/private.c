@@ -1,6 +1,8 @@
 #include "cmd/answer/private.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -38,6 +40,14 @@ static bool read_pairs(const struct cli *cli, struct answer_arguments *a)
   return true;
 }
 
+static bool resolve_new(const struct cli *cli, const struct answer_arguments *a)
+{
+  if (a->ledger != NULL || a->status)
+    return cli_refuse(cli, "--new-ledger makes an empty ledger, and does nothing else");
+  return cli->n_operands == 0 ||
+         cli_refuse(cli, "--new-ledger answers nothing: leave out the index");
+}
+
 static bool resolve_status(const struct cli *cli, const struct answer_arguments *a)
 {
   if (a->ledger == NULL) return cli_refuse(cli, "--status is of a ledger: give it by --ledger");
@@ -49,7 +59,8 @@ static bool resolve_status(const struct cli *cli, const struct answer_arguments 
 /* What has no meaning without noise. */
 static bool refuse_without_noise(const struct cli *cli)
 {
-  static const char *const names[] = {"delta", "clip", "ledger", "budget", "insecure-seed"};
+  static const char *const names[] = {"delta",  "clip",          "ledger",
+                                      "budget", "insecure-seed", "force"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (cli_given(cli, names[i]))
       return cli_refuse(cli, "--%s is for answers with noise: give --epsilon as well", names[i]);
@@ -65,8 +76,10 @@ static bool resolve_noise(const struct cli *cli, struct answer_arguments *a)
   if (a->clip == NULL)
     return cli_refuse(cli, "what noise promises needs --clip LO,HI: the range of responses, which "
                            "must not be taken from the responses");
-  if (a->budget != NULL && a->ledger == NULL)
-    return cli_refuse(cli, "--budget is kept by a ledger: give it by --ledger");
+  if (a->ledger == NULL)
+    return cli_refuse(cli,
+                      "what noise promises is shared by all releases about the same responses: "
+                      "give their ledger by --ledger, which --new-ledger makes once");
   return cli_check_overwrite(cli, cli->output, a->ledger);
 }
 
@@ -74,6 +87,7 @@ bool private_resolve(const struct cli *cli, struct answer_arguments *a)
 {
   if (!read_pairs(cli, a)) return false;
   a->is_insecure = cli_given(cli, "insecure-seed");
+  if (a->new_ledger != NULL) return resolve_new(cli, a);
   if (a->status) return resolve_status(cli, a);
   if (cli->n_operands == 0)
     return cli_refuse(cli, "an operand is missing: %s %s", cli->tool->name, cli->tool->synopsis);
@@ -138,6 +152,20 @@ static void tell_clipping(const struct cli *cli, const struct gpnn_clipped *clip
              clipped->reached, clipped->n);
 }
 
+/* A promise that may fail for as much as one row of all protects nobody: giving one row away as it
+ * is would keep it. */
+static enum gpnn_status check_delta(const struct answer_arguments *a, size_t n,
+                                    struct gpnn_error *err)
+{
+  const double delta = fmax(a->delta, a->allowed[1]);
+  if (a->force || delta * (double)n < 1) return GPNN_OK;
+  return gpnn_fail(
+      err, GPNN_EINVAL,
+      "a delta of %g is kept by giving away one of %zu rows: take one well below %.2g, "
+      "or --force it",
+      delta, n, 1 / (double)n);
+}
+
 enum gpnn_status private_prepare(const struct cli *cli, const struct answer_arguments *a,
                                  const struct gpnn_model *model, const double *x,
                                  struct gpnn_answers *answers, struct private_answers *p,
@@ -148,8 +176,8 @@ enum gpnn_status private_prepare(const struct cli *cli, const struct answer_argu
       .width = a->range[1] - a->range[0],
       .mu = a->epsilon > 0 ? gpnn_privacy_mu(a->epsilon, a->delta) : 0,
       .factor = a->noise_factor};
-  enum gpnn_status status = GPNN_OK;
-  if (answers->n > 0)
+  enum gpnn_status status = check_delta(a, gpnn_model_channel(model, 0)->dataset->n, err);
+  if (status == GPNN_OK && answers->n > 0)
     status = gpnn_concealment_find(model, x, answers, &options, &p->concealment, err);
   if (status == GPNN_OK)
     status = gpnn_clipped_new(model, a->range[0], a->range[1], &p->clipped, err);
@@ -160,10 +188,41 @@ enum gpnn_status private_prepare(const struct cli *cli, const struct answer_argu
 
 /* ---- charges -------------------------------------------------------------------------------- */
 
-static enum gpnn_status charge(const struct cli *cli, const struct answer_arguments *a, size_t n,
-                               const struct gpnn_concealment *c, struct gpnn_error *err)
+/* What the releases of a ledger promise together; those of a seed nothing. */
+static double epsilon_of(const struct gpnn_ledger_total *total, double delta)
 {
-  const struct gpnn_ledger_line line = {.answers = n,
+  return gpnn_privacy_epsilon(delta, total->insecure > 0 ? INFINITY : total->mu);
+}
+
+static void tell_total(const struct cli *cli, const struct gpnn_ledger_total *total, double delta)
+{
+  if (total->insecure > 0)
+    cli_warn(cli, "%zu of %zu releases have noise of a seed, and are not private", total->insecure,
+             total->releases);
+  else
+    cli_say(cli, "releases so far: %zu, together epsilon = %.6g at delta = %g", total->releases,
+            epsilon_of(total, delta), delta);
+}
+
+/* Adds to the notes which line of the ledger the answers were charged to. */
+static enum gpnn_status note_charge(const struct gpnn_ledger_total *total,
+                                    struct gpnn_answers *answers, struct gpnn_error *err)
+{
+  const size_t before = strlen(answers->notes), most = before + 80;
+  char *notes = gpnn_alloc(most, 1, 1);
+  if (notes == NULL) return gpnn_fail_memory(err, "for answers");
+  snprintf(notes, most, "%s# ledger: release %zu %s\n", answers->notes, total->releases,
+           total->check);
+  free(answers->notes);
+  answers->notes = notes;
+  return GPNN_OK;
+}
+
+static enum gpnn_status charge(const struct cli *cli, const struct answer_arguments *a,
+                               const struct gpnn_concealment *c, struct gpnn_answers *answers,
+                               struct gpnn_error *err)
+{
+  const struct gpnn_ledger_line line = {.answers = answers->n,
                                         .mechanism = a->mechanism,
                                         .sensitivity = c->release.sensitivity,
                                         .tau = c->tau,
@@ -175,10 +234,9 @@ static enum gpnn_status charge(const struct cli *cli, const struct answer_argume
   const double delta = a->budget == NULL ? a->delta : a->allowed[1];
   struct gpnn_ledger_total total;
   enum gpnn_status status = gpnn_ledger_charge(a->ledger, &line, most, &total, err);
-  if (status == GPNN_OK)
-    cli_say(cli, "releases so far: %zu, together epsilon = %.6g at delta = %g", total.releases,
-            gpnn_privacy_epsilon(delta, total.mu), delta);
-  return status;
+  if (status != GPNN_OK) return status;
+  tell_total(cli, &total, delta);
+  return note_charge(&total, answers, err);
 }
 
 enum gpnn_status private_hide(const struct cli *cli, const struct answer_arguments *a,
@@ -196,7 +254,7 @@ enum gpnn_status private_hide(const struct cli *cli, const struct answer_argumen
   if (a->noise_factor > 0)
     cli_warn(cli, "noise of factor %g promises epsilon = %.6g at delta = %g", a->noise_factor,
              promised_epsilon(a, p->concealment.mu), a->delta);
-  if (a->ledger != NULL) status = charge(cli, a, answers->n, &p->concealment, err);
+  status = charge(cli, a, &p->concealment, answers, err);
   if (status == GPNN_OK) status = gpnn_concealment_apply(&p->concealment, &secret, answers, err);
   gpnn_secret_end(&secret);
   return status;
@@ -217,6 +275,11 @@ static enum gpnn_status write_line(struct gpnn_output *output, const char *name,
   return gpnn_output_printf(output, err, "%s\t%.6g\n", name, value);
 }
 
+enum gpnn_status private_new_ledger(const struct answer_arguments *a, struct gpnn_error *err)
+{
+  return gpnn_ledger_new(a->new_ledger, err);
+}
+
 enum gpnn_status private_status(const struct cli *cli, const struct answer_arguments *a,
                                 struct gpnn_error *err)
 {
@@ -231,14 +294,14 @@ enum gpnn_status private_status(const struct cli *cli, const struct answer_argum
     status = write_line(output, "insecure", (double)total.insecure, err);
   if (status == GPNN_OK) status = write_line(output, "mu_total", total.mu, err);
   if (status == GPNN_OK) status = write_line(output, "delta", delta, err);
-  if (status == GPNN_OK)
-    status = write_line(output, "epsilon", gpnn_privacy_epsilon(delta, total.mu), err);
+  if (status == GPNN_OK) status = write_line(output, "epsilon", epsilon_of(&total, delta), err);
   if (status == GPNN_OK && a->budget != NULL) {
     const double most = gpnn_privacy_mu(a->allowed[0], a->allowed[1]);
-    const double left = sqrt(fmax(0, most * most - total.mu * total.mu));
+    const double left = total.insecure > 0 ? 0 : sqrt(fmax(0, most * most - total.mu * total.mu));
     status = write_line(output, "mu_left", left, err);
     if (status == GPNN_OK)
       status = write_line(output, "epsilon_left", gpnn_privacy_epsilon(delta, left), err);
   }
+  if (status == GPNN_OK && total.insecure > 0) tell_total(cli, &total, delta);
   return cli_close_output(output, status, err);
 }

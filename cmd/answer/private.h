@@ -25,12 +25,17 @@ GPNN_MUST_CHECK enum gpnn_status private_prepare(const struct cli *cli,
                                                  struct gpnn_answers *answers,
                                                  struct private_answers *p, struct gpnn_error *err);
 
-/* Charges the ledger, if there is one, and adds the noise: afterwards the answers may be told. */
+/* Charges the ledger, says in the notes which line did it, and adds the noise: afterwards the
+ * answers may be told. */
 GPNN_MUST_CHECK enum gpnn_status
 private_hide(const struct cli *cli, const struct answer_arguments *a, struct gpnn_answers *answers,
              const struct private_answers *p, struct gpnn_error *err);
 
 void private_release(struct private_answers *p);
+
+/* Makes an empty ledger. */
+GPNN_MUST_CHECK enum gpnn_status private_new_ledger(const struct answer_arguments *a,
+                                                    struct gpnn_error *err);
 
 /* Prints what a ledger comes to. */
 GPNN_MUST_CHECK enum gpnn_status

@@ -2,9 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +15,14 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/sha256.h"
 
 #define HEAD                                                                               \
   "# gpnn ledger 1.0\nrelease\tdate\tanswers\tmechanism\tsensitivity\ttau\tmu\tmu_total\t" \
-  "epsilon\tdelta\tnoise\n"
+  "epsilon\tdelta\tnoise\tcheck\n"
 
-enum { FIELDS = 11, RELEASE = 0, MU = 6, MU_TOTAL = 7, NOISE = 10, LINE_BYTES = 400 };
-enum { HEAD_BYTES = sizeof HEAD - 1 };
+enum { FIELDS = 12, RELEASE = 0, MU = 6, MU_TOTAL = 7, NOISE = 10, CHECK = 11, LINE_BYTES = 400 };
+enum { HEAD_BYTES = sizeof HEAD - 1, CHECK_LENGTH = GPNN_LEDGER_CHECK_BYTES - 1 };
 
 /* A budget is spent, and totals follow from each other, up to rounding. */
 static const double slack = 1e-9;
@@ -30,9 +31,9 @@ struct ledger {
   const char *path;
   char shown[GPNN_MASK_BYTES];
   int fd;
-  char *text;     /* owned; all of it, and a NUL */
-  size_t length;  /* of the lines that count */
-  bool lacks_end; /* the last of them */
+  char *text;             /* owned; all of it, and a NUL */
+  size_t length;          /* of the lines that were read */
+  struct gpnn_sha256 sha; /* of these */
   struct gpnn_ledger_total total;
 };
 
@@ -44,7 +45,12 @@ static enum gpnn_status open_ledger(struct ledger *l, const char *path, int flag
   struct stat info;
   *l = (struct ledger){.path = path, .fd = -1};
   gpnn_mask(l->shown, path, strlen(path));
-  l->fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+  l->fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (l->fd < 0 && errno == ENOENT)
+    return gpnn_fail(err, GPNN_EIO,
+                     "there is no ledger %s: make one by --new-ledger, if nothing "
+                     "was ever released about these responses",
+                     l->shown);
   if (l->fd < 0) return gpnn_fail_errno(err, errno, "cannot open the ledger %s", l->shown);
   if (fstat(l->fd, &info) != 0)
     return gpnn_fail_errno(err, errno, "cannot read the ledger %s", l->shown);
@@ -81,8 +87,26 @@ static enum gpnn_status fail_line(const struct ledger *l, size_t number, const c
                                   struct gpnn_error *err)
 {
   return gpnn_fail(err, GPNN_EFORMAT,
-                   "%s:%zu: %s: the ledger was changed, and what has been released is not known",
+                   "%s:%zu: %s: the ledger was damaged or changed, and what has been released is "
+                   "not known: see REPAIR in gpnn-ledger(5)",
                    l->shown, number + 2, what);
+}
+
+/* Writes the beginning of the checksum of all that was added. */
+static void write_check(const struct gpnn_sha256 *sha, char check[GPNN_LEDGER_CHECK_BYTES])
+{
+  uint32_t value[8];
+  gpnn_sha256_value(sha, value);
+  snprintf(check, GPNN_LEDGER_CHECK_BYTES, "%08" PRIx32 "%08" PRIx32, value[0], value[1]);
+}
+
+/* Adds a line, and its end, to the checksum, and finds the one that the line should end with:
+ * that of all before it in the file. */
+static void add_to_check(struct ledger *l, const char *line, size_t length)
+{
+  gpnn_sha256_add(&l->sha, line, length - CHECK_LENGTH);
+  write_check(&l->sha, l->total.check);
+  gpnn_sha256_add(&l->sha, line + length - CHECK_LENGTH, CHECK_LENGTH + 1);
 }
 
 /* Reads the line of release 'number', from 1, and adds it to the total. */
@@ -106,21 +130,13 @@ static enum gpnn_status read_line(struct ledger *l, const char *line, size_t len
   const double expected = hypot(l->total.mu, mu);
   if (!(fabs(total - expected) <= slack * expected))
     return fail_line(l, number, "mu_total does not follow from the lines before", err);
+  if (WIDTH(CHECK) == CHECK_LENGTH) add_to_check(l, line, length);
+  if (WIDTH(CHECK) != CHECK_LENGTH || memcmp(field[CHECK], l->total.check, CHECK_LENGTH) != 0)
+    return fail_line(l, number, "check is not that of what stands before it", err);
   l->total.releases = number;
   l->total.insecure += WIDTH(NOISE) == 8 && memcmp(field[NOISE], "insecure", 8) == 0;
   l->total.mu = total;
 #undef WIDTH
-  return GPNN_OK;
-}
-
-/* What follows the last end of a line was being written when something went wrong, unless it is a
- * whole line: then an editor has taken the end away. */
-static enum gpnn_status read_rest(struct ledger *l, size_t n, size_t number)
-{
-  if (n > l->length && read_line(l, l->text + l->length, n - l->length, number, NULL) == GPNN_OK) {
-    l->length = n;
-    l->lacks_end = true;
-  }
   return GPNN_OK;
 }
 
@@ -129,14 +145,19 @@ static enum gpnn_status read_lines(struct ledger *l, struct gpnn_error *err)
   size_t n = 0, number = 1;
   enum gpnn_status status = read_bytes(l, &n, err);
   if (status != GPNN_OK) return status;
-  /* It was made, and nothing was ever released. */
-  if (n < HEAD_BYTES && memcmp(l->text, HEAD, n) == 0) return GPNN_OK;
+  if (n < HEAD_BYTES && memcmp(l->text, HEAD, n) == 0)
+    return gpnn_fail(err, GPNN_EFORMAT,
+                     "%s: is empty or was cut short, and what has been released is not known: see "
+                     "REPAIR in gpnn-ledger(5)",
+                     l->shown);
   if (n < HEAD_BYTES || memcmp(l->text, HEAD, HEAD_BYTES) != 0)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: is not a ledger, or of another version", l->shown);
-  for (l->length = HEAD_BYTES; status == GPNN_OK; number++) {
+  gpnn_sha256_begin(&l->sha);
+  gpnn_sha256_add(&l->sha, HEAD, HEAD_BYTES);
+  for (l->length = HEAD_BYTES; l->length < n && status == GPNN_OK; number++) {
     const char *line = l->text + l->length;
     const char *end = memchr(line, '\n', n - l->length);
-    if (end == NULL) return read_rest(l, n, number);
+    if (end == NULL) return fail_line(l, number, "the last line has no end", err);
     status = read_line(l, line, (size_t)(end - line), number, err);
     l->length += (size_t)(end - line) + 1;
   }
@@ -191,8 +212,8 @@ static bool flush_directory(const char *path)
   return done;
 }
 
-static void write_line(const struct ledger *l, const struct gpnn_ledger_line *line,
-                       char text[LINE_BYTES])
+/* Writes the line; its check goes into the total. */
+static void write_line(struct ledger *l, const struct gpnn_ledger_line *line, char text[LINE_BYTES])
 {
   const double values[] = {line->sensitivity, line->tau,     line->mu,
                            l->total.mu,       line->epsilon, line->delta};
@@ -202,24 +223,24 @@ static void write_line(const struct ledger *l, const struct gpnn_ledger_line *li
   gmtime_r(&now, &at);
   strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &at);
   for (size_t i = 0; i < 6; i++) gpnn_number_write(number[i], values[i]);
-  snprintf(text, LINE_BYTES, "%zu\t%s\t%zu\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l->total.releases,
-           date, line->answers, gpnn_mechanism_name(line->mechanism), number[0], number[1],
-           number[2], number[3], number[4], number[5], line->is_insecure ? "insecure" : "secret");
+  const int length = snprintf(
+      text, LINE_BYTES, "%zu\t%s\t%zu\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t", l->total.releases, date,
+      line->answers, gpnn_mechanism_name(line->mechanism), number[0], number[1], number[2],
+      number[3], number[4], number[5], line->is_insecure ? "insecure" : "secret");
+  gpnn_sha256_add(&l->sha, text, (size_t)length);
+  write_check(&l->sha, l->total.check);
+  snprintf(text + length, (size_t)(LINE_BYTES - length), "%s\n", l->total.check);
 }
 
-/* Puts the line behind those that count.  What does not reach the disk whole is taken back,
- * if that is possible; without an end it would not count in any case. */
+/* Puts the line at the end.  What does not reach the disk whole is taken back, if that is possible;
+ * otherwise the ledger is damaged, and nobody will charge it. */
 static enum gpnn_status append(struct ledger *l, const struct gpnn_ledger_line *line,
                                struct gpnn_error *err)
 {
   char text[LINE_BYTES];
-  const bool is_new = l->length == 0;
   write_line(l, line, text);
-  bool done = ftruncate(l->fd, (off_t)l->length) == 0 && lseek(l->fd, 0, SEEK_END) >= 0;
-  if (done && is_new) done = write_bytes(l->fd, HEAD, HEAD_BYTES);
-  if (done && l->lacks_end) done = write_bytes(l->fd, "\n", 1);
-  if (done) done = write_bytes(l->fd, text, strlen(text));
-  if (done) done = flush(l->fd) && (!is_new || flush_directory(l->path));
+  const bool done =
+      lseek(l->fd, 0, SEEK_END) >= 0 && write_bytes(l->fd, text, strlen(text)) && flush(l->fd);
   if (done) return GPNN_OK;
   const int errnum = errno;
   if (ftruncate(l->fd, (off_t)l->length) != 0) errno = errnum;
@@ -232,6 +253,10 @@ static enum gpnn_status charge(struct ledger *l, const struct gpnn_ledger_line *
   const double total = hypot(l->total.mu, line->mu);
   if (!isfinite(line->mu) || line->mu < 0)
     return gpnn_fail(err, GPNN_EINVAL, "a release without noise cannot be charged");
+  if (isfinite(most_mu) && (l->total.insecure > 0 || line->is_insecure))
+    return gpnn_fail(
+        err, GPNN_EDATA,
+        "noise of a seed is not private, and no budget covers it: nothing was released");
   if (total > most_mu * (1 + slack))
     return gpnn_fail(
         err, GPNN_EDATA,
@@ -249,10 +274,29 @@ enum gpnn_status gpnn_ledger_charge(const char *path, const struct gpnn_ledger_l
                                     struct gpnn_error *err)
 {
   struct ledger l;
-  enum gpnn_status status = open_ledger(&l, path, O_RDWR | O_CREAT, LOCK_EX, err);
+  enum gpnn_status status = open_ledger(&l, path, O_RDWR, LOCK_EX, err);
   if (status == GPNN_OK) status = read_lines(&l, err);
   if (status == GPNN_OK) status = charge(&l, line, most_mu, err);
   if (status == GPNN_OK) *total = l.total;
   close_ledger(&l);
   return status;
+}
+
+/* ---- beginning ------------------------------------------------------------------------------ */
+
+enum gpnn_status gpnn_ledger_new(const char *path, struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  gpnn_mask(shown, path, strlen(path));
+  const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0 && errno == EEXIST)
+    return gpnn_fail(err, GPNN_EIO, "%s exists already: it is not replaced by a new ledger", shown);
+  if (fd < 0) return gpnn_fail_errno(err, errno, "cannot make the ledger %s", shown);
+  bool done = write_bytes(fd, HEAD, HEAD_BYTES) && flush(fd);
+  done = done && flush_directory(path);
+  const int errnum = errno;
+  close(fd);
+  if (done) return GPNN_OK;
+  unlink(path);
+  return gpnn_fail_errno(err, errnum, "cannot make the ledger %s", shown);
 }

@@ -2,10 +2,11 @@
  * ledger: what the releases about the same responses have cost their privacy so far
  * (gpnn-ledger(5)).
  *
- * A ledger is a text file that only grows.  Whoever is about to release something charges it first:
- * the line is on the disk before anything is told, so that a release that was interrupted counts,
- * and one that does not count was never told.  A lock on the file makes those who charge it at the
- * same time wait for each other.
+ * A ledger is a text file that only grows, and that is made once.  Each line has a checksum of all
+ * before it, against accidents: its owner can compute one, too.  Whoever is about to release
+ * something charges it first: the line is on the disk before anything is told, so that a release
+ * that was interrupted counts, and one that does not count was never told.  A lock on the file
+ * makes those who charge it at the same time wait for each other.
  *
  * Threads: no shared state.
  *
@@ -29,25 +30,35 @@ struct gpnn_ledger_line {
   bool is_insecure;            /* the noise can be computed by others */
 };
 
+enum { GPNN_LEDGER_CHECK_BYTES = 17 };
+
 struct gpnn_ledger_total {
   size_t releases, insecure;
-  double mu;
+  double mu; /* holds only if no release is insecure */
+  /* 16 digits, of the last release: the beginning of the SHA-256 of all that stands before them in
+   * the file; "": there is none. */
+  char check[GPNN_LEDGER_CHECK_BYTES];
 };
+
+/* Makes an empty ledger.  GPNN_EIO: there is a file of that name, or it cannot be written. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_ledger_new(const char *path, struct gpnn_error *err);
 
 /*
  * Reads the ledger 'path'.  GPNN_EIO: there is none, or it is no regular file.  GPNN_EFORMAT: it is
- * no ledger, or lines were changed or taken away: their totals do not follow from each other.
- * A last line that is not whole was being written when something went wrong, of a release that
- * never was; it does not count.
+ * no ledger; or it is empty, its last line has no end, or lines were changed or taken away from
+ * among others: numbers, totals or checks do not follow from each other.  That whole lines were
+ * taken away from the end does not show in the file alone; 'check' of the last release shows it to
+ * whoever has seen a later one.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_ledger_read(const char *path, struct gpnn_ledger_total *total,
                                                   struct gpnn_error *err);
 
 /*
- * Adds a line to the ledger, which is made if there is none, and flushes it to disk; '*total' is
- * what there is with it.  GPNN_EDATA: the total would be more than 'most_mu' (INFINITY: no limit)
- * by more than rounding; nothing was added.  GPNN_EIO: besides, it cannot be written or flushed;
- * then the line may count or not, but nothing may be released.  Otherwise as gpnn_ledger_read().
+ * Adds a line to the ledger and flushes it to disk; '*total' is what there is with it.  GPNN_EDATA:
+ * the total would be more than 'most_mu' (INFINITY: no limit) by more than rounding, or there is a
+ * limit and some noise is insecure; nothing was added.  GPNN_EIO: besides, it cannot be written or
+ * flushed; then the line may count or not, but nothing may be released.  Otherwise as
+ * gpnn_ledger_read().
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_ledger_charge(const char *path,
                                                     const struct gpnn_ledger_line *line,

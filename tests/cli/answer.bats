@@ -84,8 +84,14 @@ table() { grep -v '^#' "$1"; }
   assert_equal "$status" 1
 }
 
-# Answers about asked.tsv with noise; further options.
-hide() { gpnn-answer -p b.par --ids asked.tsv --epsilon 1 --delta 1e-5 --clip -6,6 "$@" b.gpi pool.tsv; }
+# Makes the file a ledger without releases.
+renew() { rm -f "$1" && gpnn-answer --new-ledger "$1"; }
+
+# Answers about asked.tsv with noise, charged to $ledger or else to a new one; further options.
+hide() {
+  [[ -n ${ledger-} ]] || renew spare
+  gpnn-answer -p b.par --ids asked.tsv --epsilon 1 --delta 1e-5 --clip -6,6 --ledger "${ledger:-spare}" "$@" b.gpi pool.tsv
+}
 
 @test "answers with noise say what they promise, and what not" {
   make_answerer
@@ -93,6 +99,7 @@ hide() { gpnn-answer -p b.par --ids asked.tsv --epsilon 1 --delta 1e-5 --clip -6
   hide >second.tsv
   run diff first.tsv second.tsv
   assert_equal "$status" 1
+  grep -Eq '^# ledger: release 1 [0-9a-f]{16}$' first.tsv
   table first.tsv | cut -f 1,3- | diff - <(table second.tsv | cut -f 1,3-)
   assert_equal "$(grep -c '^# epsilon: 1$' first.tsv)" 1
   assert_equal "$(sed -n '6,9p' first.tsv)" "$(printf '# mechanism: shaped\n# clip: -6 6\n# epsilon: 1\n# delta: 1e-05')"
@@ -107,18 +114,26 @@ hide() { gpnn-answer -p b.par --ids asked.tsv --epsilon 1 --delta 1e-5 --clip -6
 
 @test "a seed gives the same noise again, and is told of" {
   make_answerer
-  hide --insecure-seed 7 --ledger ledger >first.tsv
-  hide --insecure-seed 7 -j 1 | diff - first.tsv
+  renew seeded
+  ledger=seeded hide --insecure-seed 7 >first.tsv 2>told
+  grep -q '1 of 1 releases have noise of a seed, and are not private' told
+  hide --insecure-seed 7 -j 1 | diff <(sed '/^# ledger/d' first.tsv) <(sed '/^# ledger/d')
   grep -q '^# insecure: ' first.tsv
-  assert_equal "$(sed -n 3p ledger | cut -f 11)" insecure
-  assert_equal "$(gpnn-answer --ledger ledger --delta 1e-5 --status | grep insecure)" "$(printf 'insecure\t1')"
+  assert_equal "$(sed -n 3p seeded | cut -f 11)" insecure
+  ledger=seeded hide -q >/dev/null
+  gpnn-answer --ledger seeded --budget 9,1e-5 --status >status 2>told
+  grep -q '1 of 2 releases have noise of a seed, and are not private' told
+  assert_equal "$(value insecure status) $(value epsilon status) $(value epsilon_left status)" '1 inf 0'
+  assert_fails 1 'not private, and no budget covers it' gpnn-answer -q -p b.par --epsilon 1 --delta 1e-5 --clip -6,6 \
+    --ledger seeded --budget 9,1e-5 b.gpi pool.tsv
 }
 
 @test "responses are clipped before anything is answered" {
   make_answerer
   awk 'BEGIN { FS = OFS = "\t" } NR > 1 { $2 = $2 < -1 ? -1 : $2 > 0.5 ? 0.5 : $2 } { print }' own.tsv >clipped.tsv
   gpnn-index -q -y y -x x2 --target-scale 0.5,2 -o clipped.gpi clipped.tsv
-  options=(-p b.par --ids asked.tsv --noise-factor 1e-9 --delta 1e-5 -q)
+  renew spare
+  options=(-p b.par --ids asked.tsv --noise-factor 1e-9 --delta 1e-5 -q --ledger spare)
   gpnn-answer "${options[@]}" --clip -1,0.5 b.gpi pool.tsv >answers.tsv
   gpnn-answer -p b.par --ids asked.tsv clipped.gpi pool.tsv >expected.tsv
   paste <(table answers.tsv | column mean) <(table expected.tsv | column mean) |
@@ -129,7 +144,8 @@ hide() { gpnn-answer -p b.par --ids asked.tsv --epsilon 1 --delta 1e-5 --clip -6
 
 @test "the factor of noise tells its epsilon" {
   make_answerer
-  gpnn-answer -p b.par --ids asked.tsv --noise-factor 0.42 --mechanism path --delta 0.00625 --clip -6,6 b.gpi pool.tsv 2>told >answers.tsv
+  renew spare
+  gpnn-answer -p b.par --ids asked.tsv --ledger spare --noise-factor 0.42 --mechanism path --delta 0.00625 --clip -6,6 b.gpi pool.tsv 2>told >answers.tsv
   grep -q '^gpnn-answer: noise of factor 0.42 promises epsilon = [0-9.]* at delta = 0.00625$' told
   epsilon=$(sed -n 's/^# epsilon: //p' answers.tsv)
   awk -v e="$epsilon" 'BEGIN { exit !(e > 1) }'
@@ -137,15 +153,17 @@ hide() { gpnn-answer -p b.par --ids asked.tsv --epsilon 1 --delta 1e-5 --clip -6
 
 @test "a ledger is charged before answers are told, and a budget kept" {
   make_answerer
-  hide --ledger ledger --budget 2,1e-5 >1.tsv 2>told
+  ledger=ledger
+  renew ledger
+  hide --budget 2,1e-5 >1.tsv 2>told
   grep -q 'releases so far: 1, together epsilon = 1 at delta = 1e-05' told
-  hide -q --ledger ledger --budget 2,1e-5 -o 2.tsv
-  hide -q --ledger ledger --budget 2,1e-5 -o 3.tsv
+  hide -q --budget 2,1e-5 -o 2.tsv
+  hide -q --budget 2,1e-5 -o 3.tsv
   cp ledger before
   options=(-q -p b.par --ids asked.tsv --epsilon 1 --delta 1e-5 --clip "-6,6" --ledger ledger)
   assert_fails 1 'the budget is spent: 3 releases' gpnn-answer "${options[@]}" --budget 2,1e-5 -o 4.tsv b.gpi pool.tsv
   [[ ! -e 4.tsv ]]
-  assert_equal "$(hide --ledger ledger --budget 2,1e-5 2>/dev/null || :)" ''
+  assert_equal "$(hide --budget 2,1e-5 2>/dev/null || :)" ''
   cmp ledger before
   gpnn-answer --ledger ledger --budget 2,1e-5 --status >status
   assert_equal "$(cut -f 1 status | tr '\n' ' ')" 'releases mu_total delta epsilon mu_left epsilon_left '
@@ -153,21 +171,74 @@ hide() { gpnn-answer -p b.par --ids asked.tsv --epsilon 1 --delta 1e-5 --clip -6
   run bash -c "gpnn-answer -q -p b.par --epsilon 1 --delta 1e-5 --clip -6,6 --ledger ledger b.gpi pool.tsv >/dev/full"
   assert_equal "$status" 1
   assert_equal "$(gpnn-answer --ledger ledger --delta 1e-5 --status | sed -n 's/releases.//p')" 4
-  sed -i 's/shaped/path/; 4s/\t[^\t]*\t1e-05/\t2\t1e-05/; 3s/0.268/0.168/' ledger
-  assert_fails 1 'ledger:3: mu_total does not follow' gpnn-answer "${options[@]}" b.gpi pool.tsv
-  assert_fails 1 'cannot open the ledger none' gpnn-answer --ledger none --delta 1e-5 --status
 }
+
+@test "a ledger is made once, on purpose" {
+  make_answerer
+  options=(-q -p b.par --ids asked.tsv --epsilon 1 --delta 1e-5 --clip "-6,6")
+  assert_fails 1 'there is no ledger mistyped: make one by --new-ledger' gpnn-answer "${options[@]}" --ledger mistyped b.gpi pool.tsv
+  [[ ! -e mistyped ]]
+  assert_fails 1 'there is no ledger mistyped' gpnn-answer --ledger mistyped --delta 1e-5 --status
+  gpnn-answer --new-ledger ledger
+  assert_equal "$(gpnn-answer --ledger ledger --delta 1e-5 --status | head -n 1)" "$(printf 'releases\t0')"
+  assert_fails 1 'ledger exists already' gpnn-answer --new-ledger ledger
+  assert_fails 2 'and does nothing else' gpnn-answer --new-ledger l --ledger ledger
+  assert_fails 2 'answers nothing' gpnn-answer --new-ledger l b.gpi
+  [[ ! -e l ]]
+}
+
+@test "a ledger that was changed, cut or emptied is refused until it is repaired" {
+  make_answerer
+  renew ledger
+  ledger=ledger
+  for i in 1 2; do hide -q -o $i.tsv; done
+  assert_equal "$(sed -n 's/^# ledger: release //p' 1.tsv 2.tsv)" "$(sed 1,2d ledger | awk '{ print $1, $NF }')"
+  assert_equal "$(sed -n 4p ledger | cut -f 12)" "$(head -c -17 ledger | sha256sum | cut -c 1-16)"
+  cp ledger whole
+  options=(-q -p b.par --epsilon 1 --delta 1e-5 --clip "-6,6" --ledger ledger)
+  refused() {
+    assert_fails 1 "$1" gpnn-answer "${options[@]}" b.gpi pool.tsv
+    assert_fails 1 'see REPAIR in gpnn-ledger' gpnn-answer --ledger ledger --delta 1e-5 --status
+  }
+  sed -i '3s/\t3\t/\t2\t/' ledger
+  refused 'ledger:3: check is not that of what stands before it'
+  sed 4d whole >ledger
+  hide -q -o again.tsv # whole lines that are missing at the end show to whoever has both answers
+  run diff <(grep '^# ledger: release 2 ' 2.tsv) <(grep '^# ledger: release 2 ' again.tsv)
+  assert_equal "$status" 1
+  head -c -30 whole >ledger
+  refused 'ledger:4: the last line has no end'
+  head -n 3 ledger >repaired && mv repaired ledger
+  hide -q >/dev/null
+  head -c 20 whole >ledger
+  refused 'ledger: is empty or was cut short'
+  : >ledger
+  refused 'ledger: is empty or was cut short'
+  cp whole ledger
+  hide -q >/dev/null
+}
+
+@test "a delta that gives a row away is refused unless it is forced" {
+  make_answerer
+  renew ledger
+  options=(-q -p b.par --ids asked.tsv --epsilon 1 --clip "-6,6" --ledger ledger)
+  assert_fails 2 'a delta of 0.5 is kept by giving away one of 54 rows' gpnn-answer "${options[@]}" --delta 0.5 b.gpi pool.tsv
+  assert_fails 2 'one of 54 rows: take one well below 0.019, or --force' gpnn-answer "${options[@]}" --delta 1e-5 --budget 3,0.02 b.gpi pool.tsv
+  assert_equal "$(wc -l <ledger)" 2
+  gpnn-answer "${options[@]}" --delta 0.5 --force b.gpi pool.tsv | grep -q '^# delta: 0.5$'
+}
+
 
 @test "half of what noise needs is refused" {
   make_answerer
   refused() { assert_fails 2 "$1" gpnn-answer -p b.par --ids asked.tsv "${@:2}" b.gpi pool.tsv; }
+  refused 'give their ledger by --ledger' --epsilon 1 --delta 1e-5 --clip -6,6
   refused 'needs --delta' --epsilon 1 --clip -6,6
   refused 'needs --clip' --epsilon 1 --delta 1e-5
   refused 'either by --epsilon or by --noise-factor' --mechanism shaped --delta 1e-5 --clip -6,6
   refused 'either by --epsilon or by --noise-factor' --epsilon 1 --noise-factor 1 --delta 1e-5 --clip -6,6
   refused "option --clip: the lowest and the highest response, LO,HI, not \"6,-6\"" --epsilon 1 --delta 1e-5 --clip 6,-6
   refused "option --budget: an epsilon above 0" --epsilon 1 --delta 1e-5 --clip -6,6 --ledger l --budget 2,1
-  refused '\-\-budget is kept by a ledger' --epsilon 1 --delta 1e-5 --clip -6,6 --budget 2,1e-5
   refused '\-\-ledger is for answers with noise' --ledger l
   refused 'epsilon' --epsilon 0 --delta 1e-5 --clip -6,6
   refused 'delta' --epsilon 1 --delta 1 --clip -6,6
@@ -177,5 +248,5 @@ hide() { gpnn-answer -p b.par --ids asked.tsv --epsilon 1 --delta 1e-5 --clip -6
   assert_fails 2 'give it by --ledger' gpnn-answer --status
   assert_fails 2 'give --delta or --budget' gpnn-answer --status --ledger l
   gpnn-sparse -q --inducing 10 -o b.gpm b.gpi
-  assert_fails 2 'a model file has no training rows' gpnn-answer --ids asked.tsv --epsilon 1 --delta 1e-5 --clip -6,6 b.gpm pool.tsv
+  assert_fails 2 'a model file has no training rows' gpnn-answer --ids asked.tsv --epsilon 1 --delta 1e-5 --clip -6,6 --ledger l b.gpm pool.tsv
 }

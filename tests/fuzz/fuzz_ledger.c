@@ -1,5 +1,6 @@
 /* Ledgers: what is read is a total, and what is charged to it counts. */
 #include <math.h>
+#include <string.h>
 
 #include "cotrain/ledger.h"
 #include "fuzz.h"
@@ -23,5 +24,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
   FUZZ_EXPECT(more.mu == hypot(total.mu, 0.5));
   FUZZ_EXPECT(gpnn_ledger_read(path, &again, &err) == GPNN_OK);
   FUZZ_EXPECT(again.releases == more.releases && again.mu == more.mu);
+  FUZZ_EXPECT(strcmp(again.check, more.check) == 0);
   return 0;
 }

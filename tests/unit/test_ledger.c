@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/sha256.h"
 #include "scratch.h"
 #include "unit.h"
 
@@ -23,6 +24,7 @@ static const char *make_ledger(const char *name, size_t n)
   const char *path = scratch_path(name);
   struct gpnn_ledger_total total;
   unlink(path);
+  assert_ok(gpnn_ledger_new(path, &err));
   for (size_t i = 0; i < n; i++) assert_ok(gpnn_ledger_charge(path, &line, INFINITY, &total, &err));
   return path;
 }
@@ -39,11 +41,58 @@ static void totals_are_square_roots_of_sums_of_squares(void **state)
   struct gpnn_ledger_line other = line;
   other.mu = 0.5;
   other.is_insecure = true;
-  assert_ok(gpnn_ledger_charge(path, &other, 1.3, &total, &err));
+  assert_ok(gpnn_ledger_charge(path, &other, INFINITY, &total, &err));
   assert_near(total.mu, 1.3, 1e-12);
   assert_ok(gpnn_ledger_read(path, &total, &err));
   assert_int_equal(total.releases, 17);
   assert_int_equal(total.insecure, 1);
+}
+
+static void noise_of_a_seed_keeps_no_budget(void **state)
+{
+  struct gpnn_ledger_line seeded = line;
+  struct gpnn_ledger_total total;
+  const char *path = make_ledger("seeded", 0);
+  (void)state;
+  seeded.is_insecure = true;
+  assert_fails(gpnn_ledger_charge(path, &seeded, 9, &total, &err), GPNN_EDATA, "is not private");
+  assert_ok(gpnn_ledger_charge(path, &seeded, INFINITY, &total, &err));
+  assert_fails(gpnn_ledger_charge(path, &line, 9, &total, &err), GPNN_EDATA, "is not private");
+}
+
+/* As sha256sum(1) finds it. */
+static void a_check_is_of_all_that_stands_before_it(void **state)
+{
+  struct gpnn_ledger_total total;
+  struct gpnn_sha256 sha;
+  uint32_t value[8];
+  char wanted[17];
+  size_t length;
+  const char *path = make_ledger("checks", 2);
+  char *text = scratch_read(path, &length);
+  (void)state;
+  assert_ok(gpnn_ledger_read(path, &total, &err));
+  gpnn_sha256_begin(&sha);
+  gpnn_sha256_add(&sha, text, length - 17);
+  gpnn_sha256_value(&sha, value);
+  sprintf(wanted, "%08x%08x", (unsigned)value[0], (unsigned)value[1]);
+  assert_string_equal(total.check, wanted);
+  assert_memory_equal(text + length - 17, wanted, 16);
+  free(text);
+}
+
+static void a_ledger_is_made_once(void **state)
+{
+  struct gpnn_ledger_total total;
+  const char *path = make_ledger("once", 1);
+  (void)state;
+  assert_fails(gpnn_ledger_new(path, &err), GPNN_EIO, "exists already");
+  assert_ok(gpnn_ledger_read(path, &total, &err));
+  assert_int_equal(total.releases, 1);
+  assert_fails(gpnn_ledger_new(scratch_path("none/ledger"), &err), GPNN_EIO, "cannot make");
+  assert_fails(gpnn_ledger_charge(scratch_path("mistyped"), &line, INFINITY, &total, &err),
+               GPNN_EIO, "make one by --new-ledger");
+  assert_int_equal(access(scratch_path("mistyped"), F_OK), -1);
 }
 
 static void a_budget_is_kept_and_the_ledger_left_alone(void **state)
@@ -97,6 +146,8 @@ static void what_was_edited_is_refused(void **state)
       {"\t0.3\t", "\tx\t", "mu is not a number from 0 on"},
       {"\n1\t", "\n2\t", "releases are not numbered from 1 on"},
       {"\tshaped", "", "not the fields of a release"},
+      {"\t25\t", "\t26\t", "check is not that of what stands before it"},
+      {"\tsecret\t", "\tsecret\t0", "check is not that of what stands before it"},
       {"# gpnn ledger 1", "# gpnn ledger 2", "is not a ledger, or of another version"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -105,33 +156,34 @@ static void what_was_edited_is_refused(void **state)
     assert_fails(gpnn_ledger_charge(path, &line, INFINITY, &total, &err), GPNN_EFORMAT,
                  cases[i].message);
   }
-  assert_fails(gpnn_ledger_read(scratch_path("none"), &total, &err), GPNN_EIO, "cannot open");
+  assert_fails(gpnn_ledger_read(scratch_path("none"), &total, &err), GPNN_EIO, "no ledger");
   assert_fails(gpnn_ledger_charge("/dev/full", &line, INFINITY, &total, &err), GPNN_EIO,
                "not a regular file");
 }
 
-static void a_line_that_is_not_whole_never_was(void **state)
+static void a_ledger_that_was_cut_is_refused_and_left_alone(void **state)
 {
   (void)state;
   struct gpnn_ledger_total total;
-  size_t length, whole;
+  size_t whole, length;
   const char *path = make_ledger("torn", 2);
-  char *text = scratch_read(path, &whole);
+  char *text = scratch_read(path, &whole), *line_end = text + whole - 1;
+  while (line_end[-1] != '\n') line_end--;
+  const size_t last = whole - (size_t)(line_end - text); /* bytes of the last line */
   free(text);
-  for (size_t cut = 1; cut < whole; cut += 7) {
+  for (size_t cut = 1; cut <= whole; cut += 7) {
     path = make_ledger("torn", 2);
     assert_int_equal(truncate(path, (off_t)(whole - cut)), 0);
-    assert_ok(gpnn_ledger_read(path, &total, &err));
-    const size_t left = total.releases; /* without its end a line is whole */
-    assert_true(left == 2 ? cut < 6 : left < 2);
-    assert_ok(gpnn_ledger_charge(path, &line, INFINITY, &total, &err));
-    assert_int_equal(total.releases, left + 1);
-    assert_ok(gpnn_ledger_read(path, &total, &err));
-    assert_int_equal(total.releases, left + 1);
+    if (cut == last || cut == 2 * last) continue; /* whole lines */
+    assert_fails(gpnn_ledger_read(path, &total, &err), GPNN_EFORMAT, "REPAIR in gpnn-ledger(5)");
+    assert_fails(gpnn_ledger_charge(path, &line, INFINITY, &total, &err), GPNN_EFORMAT,
+                 "REPAIR in gpnn-ledger(5)");
     text = scratch_read(path, &length);
-    assert_true(text[length - 1] == '\n');
+    assert_int_equal(length, whole - cut);
     free(text);
   }
+  scratch_text("empty", "");
+  assert_fails(gpnn_ledger_read(scratch_path("empty"), &total, &err), GPNN_EFORMAT, "is empty");
 }
 
 /* Charges a ledger over and over, and tells of each charge when it is done. */
@@ -198,7 +250,10 @@ int main(void)
       cmocka_unit_test(totals_are_square_roots_of_sums_of_squares),
       cmocka_unit_test(a_budget_is_kept_and_the_ledger_left_alone),
       cmocka_unit_test(what_was_edited_is_refused),
-      cmocka_unit_test(a_line_that_is_not_whole_never_was),
+      cmocka_unit_test(a_ledger_that_was_cut_is_refused_and_left_alone),
+      cmocka_unit_test(noise_of_a_seed_keeps_no_budget),
+      cmocka_unit_test(a_check_is_of_all_that_stands_before_it),
+      cmocka_unit_test(a_ledger_is_made_once),
       cmocka_unit_test(who_is_killed_has_not_told_more_than_is_charged),
       cmocka_unit_test(two_who_charge_at_once_both_count),
   };
