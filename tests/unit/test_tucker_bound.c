@@ -4,6 +4,7 @@
 #include "models/variational/tucker/tucker_bound.h"
 #include "models/variational/tucker/tucker_core.h"
 #include "models/variational/tucker/tucker_matrices.h"
+#include "models/variational/tucker/tucker_tune.h"
 
 static const char *const kernels[] = {"rbf", "exp", "matern32", "matern52"};
 enum { N_KERNELS = sizeof kernels / sizeof *kernels };
@@ -163,6 +164,55 @@ static void so_are_those_of_a_diagonal_core_and_of_the_priors_covariance(void **
   tucker_case_release(&c);
 }
 
+/* The bound where the log lengthscale of dimension 'l' differs by 'step', and L'U_l stays. */
+static double moved(struct tucker_case *c, size_t l, double step)
+{
+  struct gpnn_tucker *t = &c->tucker;
+  struct gpnn_tucker_matrices matrices;
+  size_t bytes = t->n_numbers * sizeof *t->numbers;
+  double *kept = gpnn_alloc(1, bytes, 1);
+  assert_non_null(kept);
+  memcpy(kept, t->numbers, bytes);
+  assert_ok(gpnn_tucker_matrices_new(&matrices, t, &err));
+  for (int back = 0; back < 2; back++) {
+    assert_ok(gpnn_tucker_matrices_set(&matrices, t, &err));
+    gpnn_tucker_whiten(&matrices, t, l, back, t->numbers + t->factor[l]);
+    if (!back) t->numbers[t->lengthscale + l] += step;
+  }
+  double bound = value_of(c, NULL).bound;
+  memcpy(t->numbers, kept, bytes);
+  gpnn_tucker_matrices_release(&matrices);
+  free(kept);
+  return bound;
+}
+
+static void lengthscales_are_tuned_until_the_bound_has_no_slope(void **state)
+{
+  (void)state;
+  const uint32_t group[] = {0, 1, 2};
+  const struct gpnn_tucker_groups groups = {3, group};
+  size_t n_inside = 0;
+  for (size_t k = 0; k < N_KERNELS; k++) {
+    struct tucker_case c = tucker_made(kernels[k], 3);
+    struct gpnn_tucker_bound *bound = NULL;
+    c.tucker.has_covariance = false;
+    assert_ok(gpnn_tucker_bound_new(&bound, &c.tucker, 1, &err));
+    assert_ok(gpnn_tucker_tune(bound, &c.tucker, &c.data, &groups, GPNN_TUCKER_TUNED_LENGTHSCALES,
+                               200, &err));
+    for (size_t l = 0; l < 3; l++) {
+      const double h = 1e-4, at = c.tucker.numbers[c.tucker.lengthscale + l];
+      double lower, upper;
+      gpnn_tucker_limit_lengthscale(&c.tucker, l, &lower, &upper);
+      if (at - lower < 0.01 || upper - at < 0.01) continue;
+      n_inside++;
+      assert_near((moved(&c, l, h) - moved(&c, l, -h)) / (2 * h), 0, 0.02);
+    }
+    gpnn_tucker_bound_free(bound);
+    tucker_case_release(&c);
+  }
+  assert_true(n_inside >= 6);
+}
+
 static void a_partition_into_batches_averages_to_all_rows(void **state)
 {
   (void)state;
@@ -307,6 +357,7 @@ int main(void)
       cmocka_unit_test(the_best_covariance_of_one_dimension_gives_the_evidence),
       cmocka_unit_test(derivatives_are_those_of_central_differences),
       cmocka_unit_test(so_are_those_of_a_diagonal_core_and_of_the_priors_covariance),
+      cmocka_unit_test(lengthscales_are_tuned_until_the_bound_has_no_slope),
       cmocka_unit_test(a_partition_into_batches_averages_to_all_rows),
       cmocka_unit_test(threads_change_nothing),
       cmocka_unit_test(the_divergence_is_exact_where_the_covariance_is_nearly_the_priors),
