@@ -297,7 +297,7 @@ bench: ## install what is missing, build, and measure speed as ratios; B=NAME pi
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/bench/run $(call all_given,B)
 
 # ---- attacks ------------------------------------------------------------------------------
-.PHONY: fuzz properties audit faults threads tsan load matrix valgrind large coverage mutate
+.PHONY: fuzz properties pairs audit faults threads tsan load matrix valgrind large coverage mutate
 TRIALS ?= 5000
 
 # FUZZ_SECONDS and FUZZER are for scripts/fuzz, which says what they are.
@@ -308,6 +308,9 @@ fuzz: ## install what is missing, attack every reader for FUZZ_SECONDS; F=NAME p
 
 properties: $(BUILD)/tests/test_properties ## try what holds of every prediction; TRIALS=N, 5000
 	$< $(call given,TRIALS)
+
+pairs: all ## run all pairs of features from a table to scores; P="NAME [NAME]" picks
+	@GPNN_BUILD=$(abspath $(BUILD)) scripts/pairs $(call all_given,P)
 
 audit: $(BUILD)/tests/test_release ## try to tell neighbours apart by PAIRS (10^6) of private releases
 	GPNN_AUDIT_PAIRS=$(or $(PAIRS),1000000) $<
