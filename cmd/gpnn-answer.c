@@ -17,6 +17,7 @@ static const struct cli_word mechanisms[] = {{"shaped", GPNN_MECHANISM_SHAPED},
 
 static const struct cli_option options[] = {
     CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
+    CLI_TEXT(0, "hyper-from", public_params, "FILE", "in place of -p: parameters of public rows"),
     CLI_TEXT(0, "targets", target, "NAME", "the target, if there are several"),
     CLI_TEXT(0, "id", id, "COL", "the column that both owners know rows by (id)"),
     CLI_TEXT(0, "ids", ids, "FILE", "what is asked: a table of ids (all rows of the pool)"),

@@ -37,7 +37,7 @@ static const struct cli_option options[] = {
     SKIP_OPTION(skip_bad, "leave bad rows out; all: however many"),
     CLI_CHOICE(0, "preset", preset, "paper", "whiten, exactly 1000 calibration rows", presets),
     CLI_CHOICE(0, "standardise", training.standardise, "HOW", "inputs", scalings),
-    CLI_TEXT(0, "target-scale", target_scale, "MEAN,SD", "of the target (those of its rows)"),
+    CLI_LIST(0, "target-scale", target_scales, "MEAN,SD", "of a target (those of its rows)"),
     CLI_CHOICE(0, "tails", training.tails, "HOW", "of inputs, where long", tails),
     CLI_REAL(0, "whiten-eps", training.whiten_eps, "E", "added to variances when whitening (1e-5)",
              0, 1e300),

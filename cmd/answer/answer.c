@@ -26,6 +26,9 @@ bool answer_resolve(const struct cli *cli, void *arguments)
   if (a->id == NULL) a->id = "id";
   if (!private_resolve(cli, a)) return false;
   if (a->status || a->new_ledger != NULL) return true;
+  if (a->params != NULL && a->public_params != NULL)
+    return cli_refuse(cli, "--params and --hyper-from both name parameters: give one of them");
+  if (a->public_params != NULL) a->params = a->public_params;
   if (!open_default_params(cli, &a->params)) return false;
   const char *const paths[] = {a->params, a->ids, cli_operand(cli, 1)};
   size_t n = 0;
@@ -75,10 +78,11 @@ static enum gpnn_status begin_answers(struct answering *r, struct gpnn_error *er
 static enum gpnn_status find_answers(struct answering *r, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  if (!r->a->hides) return gpnn_respond(r->model, r->pool.x, &r->answers, err);
+  if (!r->a->hides) return gpnn_respond(r->model, r->model, r->pool.x, &r->answers, err);
   status = private_prepare(r->cli, r->a, r->model, r->pool.x, &r->answers, &r->hidden, err);
   if (status != GPNN_OK) return status;
-  return gpnn_respond(r->hidden.clipped.model, r->pool.x, &r->answers, err);
+  return gpnn_respond(r->hidden.clipped.model, r->hidden.clipped.blank, r->pool.x, &r->answers,
+                      err);
 }
 
 /* What is charged to a ledger may be told; so the output is opened before. */

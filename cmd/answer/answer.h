@@ -14,6 +14,7 @@
 
 struct answer_arguments {
   const char *params, *target, *id, *ids; /* NULL: not given */
+  const char *public_params;              /* --hyper-from, also in 'params'; NULL: not given */
   enum gpnn_report report;
   /* Of privacy; 0 and NULL: not given. */
   enum gpnn_mechanism mechanism;

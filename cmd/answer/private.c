@@ -11,9 +11,6 @@
 #include "cotrain/ledger.h"
 #include "stats/privacy.h"
 
-/* More than this share of responses at the clip is worth a warning. */
-static const double most_clipped = 0.5;
-
 /* ---- options -------------------------------------------------------------------------------- */
 
 /* Reads A,B. */
@@ -59,8 +56,8 @@ static bool resolve_status(const struct cli *cli, const struct answer_arguments 
 /* What has no meaning without noise. */
 static bool refuse_without_noise(const struct cli *cli)
 {
-  static const char *const names[] = {"delta",  "clip",          "ledger",
-                                      "budget", "insecure-seed", "force"};
+  static const char *const names[] = {"delta",         "clip",  "ledger",    "budget",
+                                      "insecure-seed", "force", "hyper-from"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (cli_given(cli, names[i]))
       return cli_refuse(cli, "--%s is for answers with noise: give --epsilon as well", names[i]);
@@ -117,11 +114,11 @@ static enum gpnn_status write_notes(const struct answer_arguments *a, double mu,
   if (status != GPNN_OK) return status;
   return gpnn_output_printf(
       output, err,
-      "\n# protected: each single response of the answering rows, in column '%s', given "
-      "parameters, centre and scale\n"
-      "# not protected: inputs and number of the rows; %s; parameters, calibration, centre and "
-      "scale, if responses were used for them\n%s",
-      is_message ? "shift" : "mean", is_message ? "precisions" : "variances and covariances",
+      "\n# protected: each single response of the answering rows, which only column '%s' depends "
+      "on\n# not protected: inputs and number of the rows; %s\n%s",
+      is_message ? "shift" : "mean",
+      a->public_params != NULL ? "parameters, which are of public rows"
+                               : "parameters, and whatever responses were used for them",
       a->is_insecure ? "# insecure: the noise is that of a seed, and protects nothing\n" : "");
 }
 
@@ -140,16 +137,6 @@ static enum gpnn_status add_notes(const struct answer_arguments *a, double mu,
   }
   gpnn_output_abandon(output);
   return status;
-}
-
-static void tell_clipping(const struct cli *cli, const struct gpnn_clipped *clipped)
-{
-  if (clipped->reached == 0)
-    cli_warn(cli, "no response reaches the clip: a narrower one needs less noise, if it is known "
-                  "without these responses");
-  else if ((double)clipped->reached > most_clipped * (double)clipped->n)
-    cli_warn(cli, "%zu of %zu responses reach the clip: answers are those of clipped responses",
-             clipped->reached, clipped->n);
 }
 
 /* A promise that may fail for as much as one row of all protects nobody: giving one row away as it
@@ -182,7 +169,10 @@ enum gpnn_status private_prepare(const struct cli *cli, const struct answer_argu
   if (status == GPNN_OK)
     status = gpnn_clipped_new(model, a->range[0], a->range[1], &p->clipped, err);
   if (status == GPNN_OK) status = add_notes(a, p->concealment.mu, answers, err);
-  if (status == GPNN_OK) tell_clipping(cli, &p->clipped);
+  if (status == GPNN_OK && a->public_params == NULL)
+    cli_warn(cli, "what answers tell follows from the parameters as well: if responses that are "
+                  "to be hidden were used for these, give parameters of public rows, by "
+                  "--hyper-from");
   return status;
 }
 

@@ -39,17 +39,25 @@ static const char *table_option(const struct cli *cli)
 }
 
 /* Reads MEAN,SD. */
-static bool read_target_scale(const struct cli *cli, const char *text,
-                              struct gpnn_training_options *to)
+static bool read_target_scale(const struct cli *cli, const char *text, struct gpnn_moments *to)
 {
   const size_t length = strcspn(text, ",");
   const char *sd = text[length] == ',' ? text + length + 1 : "";
   char shown[GPNN_MASK_BYTES];
-  if (gpnn_number_read(text, length, &to->target_mean) == GPNN_NUMBER_OK &&
-      gpnn_number_read(sd, strlen(sd), &to->target_sd) == GPNN_NUMBER_OK && to->target_sd > 0)
+  if (gpnn_number_read(text, length, &to->mean) == GPNN_NUMBER_OK &&
+      gpnn_number_read(sd, strlen(sd), &to->sd) == GPNN_NUMBER_OK && to->sd > 0)
     return true;
   return cli_refuse(cli, "option --target-scale: a mean and a positive sd, MEAN,SD, not \"%s\"",
                     gpnn_mask(shown, text, strlen(text)));
+}
+
+static bool read_target_scales(const struct cli *cli, struct index_arguments *a)
+{
+  a->training.n_given = a->target_scales.n;
+  a->training.given = a->given;
+  for (size_t t = 0; t < a->target_scales.n; t++)
+    if (!read_target_scale(cli, a->target_scales.items[t], &a->given[t])) return false;
+  return true;
 }
 
 static bool resolve_table(const struct cli *cli, struct index_arguments *a)
@@ -67,7 +75,7 @@ static bool resolve_table(const struct cli *cli, struct index_arguments *a)
   if (training->standardise == GPNN_SCALING_WHITEN && a->periods.n + a->places.n > 0)
     return cli_refuse(cli, "whitening mixes the inputs, which rules out --period and --geo: "
                            "use --standardise scale");
-  if (a->target_scale != NULL && !read_target_scale(cli, a->target_scale, training)) return false;
+  if (!read_target_scales(cli, a)) return false;
   a->roles.dates = a->dates.items;
   a->roles.n_dates = a->dates.n;
   a->roles.periods = a->periods.items;

@@ -5,33 +5,57 @@
 
 #include "base/memory.h"
 #include "cotrain/respond.h"
-#include "kernel/gram.h"
+#include "likelihood/scale.h"
 
 /* ---- clipping ------------------------------------------------------------------------------- */
+
+/* What depends on responses in ways that no noise covers. */
+static enum gpnn_status check_constants(const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  if (!dataset->scaling.y_given)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "centre and scale of the target were found from its responses, which they "
+                     "would give away: agree on two public numbers, and build the index with "
+                     "gpnn-index --target-scale MEAN,SD");
+  if (dataset->observed != NULL)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "the rows have weights that follow from their responses, which noise cannot "
+                     "hide: estimate the parameters without --row-weights");
+  return GPNN_OK;
+}
+
+static void clip(const struct gpnn_dataset *from, double low, double high, double *y)
+{
+  const struct gpnn_scaling *scaling = &from->scaling;
+  const double least = (low - scaling->y_mean) / scaling->y_sd;
+  const double most = (high - scaling->y_mean) / scaling->y_sd;
+  for (size_t i = 0; i < from->n; i++) y[i] = fmin(fmax(from->y[i], least), most);
+}
 
 enum gpnn_status gpnn_clipped_new(const struct gpnn_model *model, double low, double high,
                                   struct gpnn_clipped *clipped, struct gpnn_error *err)
 {
   const struct gpnn_channel *from = gpnn_model_channel(model, 0);
-  const struct gpnn_scaling *scaling = &from->dataset->scaling;
-  struct gpnn_clipped c = {.n = from->dataset->n};
-  c.dataset = gpnn_alloc(1, 1, sizeof *c.dataset);
-  c.y = gpnn_alloc(c.n, 1, sizeof *c.y);
-  if (c.dataset == NULL || c.y == NULL) {
+  const size_t n = from->dataset->n;
+  enum gpnn_status status = check_constants(from->dataset, err);
+  if (status != GPNN_OK) return status;
+  struct gpnn_clipped c = {.datasets = gpnn_alloc(2, 1, sizeof *c.datasets),
+                           .y = gpnn_alloc(n, 2, sizeof *c.y),
+                           .parameters = gpnn_alloc(1, 1, sizeof *c.parameters)};
+  if (c.datasets == NULL || c.y == NULL || c.parameters == NULL) {
     gpnn_clipped_free(&c);
     return gpnn_fail_memory(err, "for clipped responses");
   }
-  const double least = (low - scaling->y_mean) / scaling->y_sd;
-  const double most = (high - scaling->y_mean) / scaling->y_sd;
-  for (size_t i = 0; i < c.n; i++) {
-    const double y = from->dataset->y[i];
-    c.y[i] = fmin(fmax(y, least), most);
-    c.reached += y <= least || y >= most;
-  }
-  *c.dataset = *from->dataset;
-  c.dataset->y = c.y;
-  const struct gpnn_channel channel = {c.dataset, from->parameters};
-  enum gpnn_status status = gpnn_model_with(model, &channel, &c.model, err);
+  clip(from->dataset, low, high, c.y);
+  c.datasets[0] = c.datasets[1] = *from->dataset;
+  c.datasets[0].y = c.y;
+  c.datasets[1].y = c.y + n;
+  *c.parameters = *from->parameters;
+  gpnn_scale_hold_responses(&c.parameters->scale);
+  const struct gpnn_channel channels[] = {{&c.datasets[0], from->parameters},
+                                          {&c.datasets[1], c.parameters}};
+  status = gpnn_model_with(model, &channels[0], &c.model, err);
+  if (status == GPNN_OK) status = gpnn_model_with(model, &channels[1], &c.blank, err);
   if (status == GPNN_OK)
     *clipped = c;
   else
@@ -41,28 +65,23 @@ enum gpnn_status gpnn_clipped_new(const struct gpnn_model *model, double low, do
 
 void gpnn_clipped_free(struct gpnn_clipped *clipped)
 {
+  gpnn_model_free(clipped->blank);
   gpnn_model_free(clipped->model);
-  free(clipped->dataset);
+  free(clipped->datasets);
   free(clipped->y);
+  free(clipped->parameters); /* what they point to is the other model's */
   *clipped = (struct gpnn_clipped){0};
 }
 
 /* ---- noise ---------------------------------------------------------------------------------- */
 
-/* The prior covariance of the latent function at the rows, in units of the target, for free();
- * NULL without memory. */
+/* The prior covariance of the latent function at the rows, in units of the target, for free(). */
 static enum gpnn_status find_prior(const struct gpnn_model *model, size_t q, const double *x,
                                    double **prior, struct gpnn_error *err)
 {
-  const struct gpnn_channel *channel = gpnn_model_channel(model, 0);
-  const struct gpnn_dataset *data = channel->dataset;
-  const double square = data->scaling.y_sd * data->scaling.y_sd;
   *prior = gpnn_alloc(q, q, sizeof **prior);
   if (*prior == NULL) return gpnn_fail_memory(err, "for the noise of answers");
-  enum gpnn_status status = gpnn_gram(&channel->parameters->covariance, q, data->d, data->group, x,
-                                      NULL, gpnn_model_options(model)->threads, *prior, err);
-  for (size_t i = 0; i < q * q && status == GPNN_OK; i++) (*prior)[i] *= square;
-  return status;
+  return gpnn_respond_prior(model, q, x, *prior, err);
 }
 
 enum gpnn_status gpnn_concealment_find(const struct gpnn_model *model, const double *x,

@@ -1,9 +1,11 @@
 /*
  * conceal: answers with noise that hides what any single response contributes to them.
  *
- * Calling sequence: gpnn_clipped_new() for the model that answers, gpnn_respond() with it,
- * gpnn_concealment_find(), and, once the release is charged (cotrain/ledger.h),
+ * Calling sequence: gpnn_clipped_new() for the model that answers, gpnn_respond() with its two
+ * models, gpnn_concealment_find(), and, once the release is charged (cotrain/ledger.h),
  * gpnn_concealment_apply().  gpnn_concealment_free() and gpnn_clipped_free() take zeroed objects.
+ *
+ * What leaves is then either noised, or computed by a model that has no responses.
  *
  * Threads: the model's; results do not depend on their number.
  */
@@ -16,17 +18,25 @@
 #include "cotrain/release.h"
 #include "models/model.h"
 
-/* A model whose responses are brought into an interval; all owned.  The model that it was made
- * from outlives it. */
+/*
+ * The models that answers come from, all owned; the model that they were made from outlives them.
+ * 'clipped' has its responses brought into an interval, and is for means.  'blank' has the centre
+ * of the target in place of all responses, and local scales in which these have no part
+ * (gpnn_scale_hold_responses()): it is for everything else, and what it predicts depends on inputs
+ * and parameters alone.
+ */
 struct gpnn_clipped {
-  struct gpnn_dataset *dataset;
-  double *y;
-  struct gpnn_model *model;
-  size_t n, reached; /* responses, and those that are not inside the interval */
+  struct gpnn_dataset *datasets; /* 2 */
+  double *y;                     /* of both */
+  struct gpnn_parameters *parameters;
+  struct gpnn_model *model, *blank;
 };
 
-/* Makes the same model of responses between 'low' and 'high' (in units of the target).  GPNN_EINVAL
- * and others as gpnn_model_with(). */
+/*
+ * Makes both models, the first with responses between 'low' and 'high' (in units of the target).
+ * GPNN_EMISMATCH: centre and scale of the target were found from responses; or rows have weights,
+ * which follow from responses.  Otherwise as gpnn_model_with().
+ */
 GPNN_MUST_CHECK enum gpnn_status gpnn_clipped_new(const struct gpnn_model *model, double low,
                                                   double high, struct gpnn_clipped *clipped,
                                                   struct gpnn_error *err);

@@ -57,15 +57,17 @@ enum gpnn_status gpnn_respond_check(const struct gpnn_model *model, struct gpnn_
 
 /* ---- means and variances -------------------------------------------------------------------- */
 
-static enum gpnn_status predict(const struct gpnn_model *model, size_t q, const double *x,
-                                struct functions *f, struct gpnn_error *err)
+static enum gpnn_status predict(const struct gpnn_model *model, const struct gpnn_model *blank,
+                                size_t q, const double *x, struct functions *f,
+                                struct gpnn_error *err)
 {
   const struct gpnn_query query = {.n = q, .x = x};
-  const struct gpnn_head head = gpnn_head_of(gpnn_model_channel(model, 0)->parameters);
+  const struct gpnn_head head = gpnn_head_of(gpnn_model_channel(blank, 0)->parameters);
   const struct gpnn_latent latent = {f->mean,   f->variance, f->mean_variance,
                                      f->misfit, f->nearest,  f->noise};
   struct gpnn_counts counts = {0};
-  enum gpnn_status status = gpnn_model_predict(model, &query, &latent, &counts, err);
+  const struct gpnn_latent means = {.mean = f->mean};
+  enum gpnn_status status = gpnn_model_predict(blank, &query, &latent, &counts, err);
   for (size_t i = 0; i < q && status == GPNN_OK; i++) {
     const struct gpnn_latent_row row = {f->mean[i], f->variance[i], f->mean_variance[i],
                                         f->misfit[i], f->nearest[i]};
@@ -74,6 +76,8 @@ static enum gpnn_status predict(const struct gpnn_model *model, size_t q, const 
     f->trend[i] = parts.mean;
     f->own[i] = parts.own;
   }
+  if (status == GPNN_OK && model != blank)
+    status = gpnn_model_predict(model, &query, &means, &counts, err);
   return status;
 }
 
@@ -81,9 +85,32 @@ static enum gpnn_status predict(const struct gpnn_model *model, size_t q, const 
 static double prior_variance(const struct gpnn_parameters *params)
 {
   const struct gpnn_head head = gpnn_head_of(params);
-  const struct gpnn_latent_row row = {
-      .variance = params->covariance.kernelscale, .misfit = 1, .nearest = INFINITY};
+  struct gpnn_latent_row row = {.misfit = 1, .nearest = INFINITY};
+  for (size_t k = 0; k < gpnn_parameters_n_members(params); k++)
+    row.variance += gpnn_parameters_weight(params, k) *
+                    gpnn_parameters_member(params, k)->covariance.kernelscale;
   return gpnn_head_observe(&head, &row, 0).variance;
+}
+
+enum gpnn_status gpnn_respond_prior(const struct gpnn_model *model, size_t q, const double *x,
+                                    double *prior, struct gpnn_error *err)
+{
+  const struct gpnn_channel *channel = gpnn_model_channel(model, 0);
+  const struct gpnn_dataset *data = channel->dataset;
+  const double square = data->scaling.y_sd * data->scaling.y_sd;
+  const int threads = gpnn_model_options(model)->threads;
+  double *own = gpnn_alloc(q, q, sizeof *own);
+  enum gpnn_status status = own != NULL ? GPNN_OK : gpnn_fail_memory(err, MEMORY_FOR);
+  for (size_t i = 0; i < q * q; i++) prior[i] = 0;
+  for (size_t k = 0; k < gpnn_parameters_n_members(channel->parameters); k++) {
+    const struct gpnn_parameters *member = gpnn_parameters_member(channel->parameters, k);
+    const double weight = gpnn_parameters_weight(channel->parameters, k);
+    if (status == GPNN_OK)
+      status = gpnn_gram(&member->covariance, q, data->d, data->group, x, NULL, threads, own, err);
+    for (size_t i = 0; i < q * q && status == GPNN_OK; i++) prior[i] += weight * square * own[i];
+  }
+  free(own);
+  return status;
 }
 
 static void fill_means(const struct gpnn_channel *channel, const struct functions *f,
@@ -106,35 +133,29 @@ static enum gpnn_status fill_matrices(const struct gpnn_model *model, const doub
                                       const struct functions *f, struct gpnn_answers *answers,
                                       struct gpnn_error *err)
 {
-  const struct gpnn_channel *channel = gpnn_model_channel(model, 0);
-  const struct gpnn_dataset *data = channel->dataset;
+  const double sd = gpnn_model_channel(model, 0)->dataset->scaling.y_sd;
   const struct gpnn_query query = {.n = answers->n, .x = x};
   const struct gpnn_errors errors = {.process = f->process, .mean = f->trend};
   const size_t q = answers->n;
-  const double square = data->scaling.y_sd * data->scaling.y_sd;
   enum gpnn_status status = gpnn_model_joint(model, 0, &query, &errors, answers->covariance, err);
-  if (status == GPNN_OK)
-    status = gpnn_gram(&channel->parameters->covariance, q, data->d, data->group, x, NULL,
-                       gpnn_model_options(model)->threads, answers->prior, err);
-  for (size_t i = 0; i < q * q && status == GPNN_OK; i++) {
-    answers->covariance[i] *= square;
-    answers->prior[i] *= square;
-  }
+  if (status == GPNN_OK) status = gpnn_respond_prior(model, q, x, answers->prior, err);
+  for (size_t i = 0; i < q * q && status == GPNN_OK; i++) answers->covariance[i] *= sd * sd;
   for (size_t i = 0; i < q && status == GPNN_OK; i++)
     answers->covariance[i * (q + 1)] = answers->variance[i];
   return status;
 }
 
-static enum gpnn_status respond_in_means(const struct gpnn_model *model, const double *x,
+static enum gpnn_status respond_in_means(const struct gpnn_model *model,
+                                         const struct gpnn_model *blank, const double *x,
                                          struct gpnn_answers *answers, struct gpnn_error *err)
 {
   struct functions f = {0};
   enum gpnn_status status = functions_allocate(&f, answers->n)
-                                ? predict(model, answers->n, x, &f, err)
+                                ? predict(model, blank, answers->n, x, &f, err)
                                 : gpnn_fail_memory(err, MEMORY_FOR);
-  if (status == GPNN_OK) fill_means(gpnn_model_channel(model, 0), &f, answers);
+  if (status == GPNN_OK) fill_means(gpnn_model_channel(blank, 0), &f, answers);
   if (status == GPNN_OK && answers->report == GPNN_REPORT_FULL)
-    status = fill_matrices(model, x, &f, answers, err);
+    status = fill_matrices(blank, x, &f, answers, err);
   functions_release(&f);
   return status;
 }
@@ -154,13 +175,13 @@ static enum gpnn_status respond_in_message(const struct gpnn_model *model, const
   return status;
 }
 
-enum gpnn_status gpnn_respond(const struct gpnn_model *model, const double *x,
-                              struct gpnn_answers *answers, struct gpnn_error *err)
+enum gpnn_status gpnn_respond(const struct gpnn_model *model, const struct gpnn_model *blank,
+                              const double *x, struct gpnn_answers *answers, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_respond_check(model, err);
   if (status != GPNN_OK || answers->n == 0) return status;
   return answers->report == GPNN_REPORT_MESSAGE ? respond_in_message(model, x, answers, err)
-                                                : respond_in_means(model, x, answers, err);
+                                                : respond_in_means(model, blank, x, answers, err);
 }
 
 /* ---- dependence ------------------------------------------------------------------------------ */
@@ -189,7 +210,7 @@ static enum gpnn_status gather(size_t m, const struct gpnn_weights *weights, int
 static enum gpnn_status depend_by_weights(const struct gpnn_model *model, const double *x,
                                           struct gpnn_dependence *to, struct gpnn_error *err)
 {
-  const size_t n = gpnn_model_channel(model, 0)->dataset->n, m = gpnn_model_neighbours(model, 0);
+  const size_t n = gpnn_model_channel(model, 0)->dataset->n, m = gpnn_model_n_weights(model, 0);
   const struct gpnn_query query = {.n = to->q, .x = x};
   struct gpnn_counts counts = {0};
   int64_t *slot = gpnn_alloc(n, 1, sizeof *slot);

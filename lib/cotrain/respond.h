@@ -25,15 +25,25 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_respond_check(const struct gpnn_model *mod
  * Fills in the arrays of 'answers', whose report, number and ids are set and which
  * gpnn_answers_allocate() has made, by the first channel of a model; 'x' (n by d) is standardised.
  * Means and variances are those of the observations that gpnn_predict() gives; prior variances are
- * those far from all training rows.  The noise of privacy stays 0.
+ * those far from all training rows.  Means come from 'model', and everything else from 'blank', the
+ * same model unless answers are to hide responses (struct gpnn_clipped of cotrain/conceal.h).  The
+ * noise of privacy stays 0.
  *
  * GPNN_EMISMATCH: as gpnn_respond_check(), or the report is a message and the model has a mean
  * function or whatever else gpnn_fusion_check() refuses.  GPNN_EINVAL: the report needs
  * covariances, which the model has not, or a message of more rows than GPNN_FUSION_MOST.  Otherwise
  * outcomes as for gpnn_model_predict().
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_respond(const struct gpnn_model *model, const double *x,
+GPNN_MUST_CHECK enum gpnn_status gpnn_respond(const struct gpnn_model *model,
+                                              const struct gpnn_model *blank, const double *x,
                                               struct gpnn_answers *answers, struct gpnn_error *err);
+
+/* Writes to 'prior' (q by q) the covariance of the latent function at the rows 'x' (standardised)
+ * before the model has seen any row, in units of the target; of a stack the mean of its members'.
+ * Outcomes as for gpnn_gram(), and GPNN_ENOMEM; 'prior' is undefined after a failure. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_respond_prior(const struct gpnn_model *model, size_t q,
+                                                    const double *x, double *prior,
+                                                    struct gpnn_error *err);
 
 /* How answers depend on responses: answer i has the part parts[j * q + i] of the j-th response that
  * any answer depends on.  A zeroed object may be released. */

@@ -83,8 +83,9 @@ static void decode_all_moments(struct cursor *cursor, struct gpnn_index *index)
 static void decode_scaling(struct cursor *cursor, struct gpnn_index *index)
 {
   struct gpnn_scaling *scaling = &index->dataset.scaling;
-  uint32_t method = take_u32(cursor), reserved = take_u32(cursor);
-  require(cursor, method <= GPNN_SCALING_WHITEN && reserved == 0);
+  uint32_t method = take_u32(cursor);
+  scaling->y_given = take_bool(cursor);
+  require(cursor, method <= GPNN_SCALING_WHITEN);
   if (cursor->failed) return;
   scaling->method = (enum gpnn_scaling_method)method;
   scaling->n_in = take_size(cursor);

@@ -79,7 +79,7 @@ static size_t n_weights(const struct gpnn_scaling *scaling)
 static void compose_scaling(struct blob *blob, const struct gpnn_scaling *scaling)
 {
   put_u32(blob, scaling->method);
-  put_u32(blob, 0);
+  put_u32(blob, scaling->y_given);
   put_u64(blob, scaling->n_in);
   put_u64(blob, scaling->n_out);
   put_f64(blob, scaling->eps);

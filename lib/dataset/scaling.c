@@ -313,21 +313,37 @@ static enum gpnn_status read_limited(void *context, size_t from, size_t count, d
   return status;
 }
 
-/* Puts the moments that are given of the target in place of those of its 'n' rows, none of which is
+/* Puts the moments that are given of targets in place of those of their 'n' rows, none of which is
  * farther than sqrt(n) sd from their mean. */
-static enum gpnn_status set_target(const struct gpnn_scaling_columns *columns, size_t n,
-                                   struct gpnn_moments *moments, size_t *at, struct gpnn_error *err)
+static enum gpnn_status set_targets(const struct gpnn_scaling_columns *columns, size_t n,
+                                    struct gpnn_moments *moments, size_t *at,
+                                    struct gpnn_error *err)
 {
   static const double most = 1e9;
-  const struct gpnn_moments *given = columns->target;
-  const double farthest = fabs(moments->mean - given->mean) + sqrt((double)n) * moments->sd;
-  *at = columns->n_in;
-  if (!(farthest / given->sd <= most))
-    return gpnn_fail(err, GPNN_EDATA,
-                     "its values may be more than %g times the sd that is given from the mean that "
-                     "is given",
-                     most);
-  *moments = *given;
+  for (size_t t = 0; t < columns->n_given; t++) {
+    const struct gpnn_moments *given = &columns->given[t];
+    const double farthest = fabs(moments[t].mean - given->mean) + sqrt((double)n) * moments[t].sd;
+    *at = columns->n_in + t;
+    if (!(farthest / given->sd <= most))
+      return gpnn_fail(err, GPNN_EDATA,
+                       "its values may be more than %g times the sd that is given from the mean "
+                       "that is given",
+                       most);
+    moments[t] = *given;
+  }
+  return GPNN_OK;
+}
+
+/* Means and sds are given of all targets or of none, and not of classes. */
+static enum gpnn_status check_given(const struct gpnn_scaling_columns *columns,
+                                    struct gpnn_error *err)
+{
+  if (columns->n_given > 0 && columns->n_given != 1 + columns->n_more)
+    return gpnn_fail(err, GPNN_EINVAL, "mean and sd are given of %zu targets, where there are %zu",
+                     columns->n_given, 1 + columns->n_more);
+  for (size_t t = 0; t < columns->n_given; t++)
+    if (is_classes(columns, t))
+      return gpnn_fail(err, GPNN_EINVAL, "mean and sd are given of a target of classes");
   return GPNN_OK;
 }
 
@@ -355,8 +371,8 @@ static enum gpnn_status learn_in_turn(struct gpnn_scaling *learnt,
   for (size_t t = 0; t <= columns->n_more; t++)
     if (is_classes(columns, t) && !isnan(moments[columns->n_in + t].mean))
       moments[columns->n_in + t] = (struct gpnn_moments){.mean = 0, .sd = 1};
-  if (status == GPNN_OK && columns->target != NULL)
-    status = set_target(columns, rows->n, &moments[columns->n_in], at, err);
+  if (status == GPNN_OK) status = set_targets(columns, rows->n, &moments[columns->n_in], at, err);
+  learnt->y_given = columns->n_given > 0;
   if (status == GPNN_OK) status = learn(learnt, columns, &replaced, moments, at, err);
   free(moments);
   return status;
@@ -370,8 +386,8 @@ enum gpnn_status gpnn_scaling_learn_rows(struct gpnn_scaling *scaling,
 {
   size_t n = rows->n, n_in = columns->n_in, wrong = SIZE_MAX;
   if (n < 2) return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few, at least 2 are needed", n);
-  if (columns->target != NULL && (columns->n_more > 0 || is_classes(columns, 0)))
-    return gpnn_fail(err, GPNN_EINVAL, "mean and sd are given of one target of numbers only");
+  enum gpnn_status checked = check_given(columns, err);
+  if (checked != GPNN_OK) return checked;
   if (n_in == 0 || n_in > INT_MAX)
     return gpnn_fail(err, GPNN_EDATA, "%zu inputs, not from 1 to %d", n_in, INT_MAX);
   struct gpnn_scaling learnt = {.method = method, .n_in = n_in};

@@ -57,6 +57,7 @@ struct gpnn_scaling {
                                 whiten: n_out by n_in, row-major */
   double eps;                /* whiten only */
   double y_mean, y_sd;
+  bool y_given; /* they, and those of further targets, were given: no row had a part in them */
   size_t n_more;
   struct gpnn_moments *more; /* n_more: of the further targets */
   size_t n_regressors;
@@ -78,8 +79,9 @@ struct gpnn_scaling_columns {
   /* NULL: inputs get no limits.  Otherwise they do where they need them (dataset/limits.h), except
    * under none, and this describes their outliers. */
   struct gpnn_outlier_columns *outliers;
-  bool compresses;                   /* long tails, except under none */
-  const struct gpnn_moments *target; /* mean and sd to standardise a single target of numbers by,
+  bool compresses;                  /* long tails, except under none */
+  size_t n_given;                   /* 0, or 1 + n_more: */
+  const struct gpnn_moments *given; /* mean and sd to standardise each target by, all of numbers,
                                         whatever its rows; NULL: those of its rows */
 };
 
@@ -92,11 +94,11 @@ struct gpnn_scaling_columns {
  * further target or a regressor is constant; a regressor is a linear combination of a constant and
  * those before it (less than 1e-12 of its variance is its own, by a Cholesky factor of their
  * correlations); differences between values overflow, or under whiten their variance does.
- * GPNN_EDATA, and '*at' is n_in: values of the target may be more than 1e9 times the 'target' sd
- * from that mean. GPNN_EDATA, and '*at' is SIZE_MAX: fewer than 2 rows, a constant target, or no
- * input varies. GPNN_EINVAL: groups under whiten, or 'target' is given of several targets or of
- * classes. GPNN_ENUMERIC: the covariance overflows or has no eigenvalues. GPNN_ENOMEM, and whatever
- * 'rows' fails with.  'at' may be NULL.
+ * GPNN_EDATA, and '*at' is that of a target: its values may be more than 1e9 times the sd that is
+ * given from the mean that is given. GPNN_EDATA, and '*at' is SIZE_MAX: fewer than 2 rows, a
+ * constant target, or no input varies. GPNN_EINVAL: groups under whiten, or means and sds are given
+ * of another number of targets than there are, or of classes. GPNN_ENUMERIC: the covariance
+ * overflows or has no eigenvalues. GPNN_ENOMEM, and whatever 'rows' fails with.  'at' may be NULL.
  *
  * Columns far from zero lose no digits; under scale, columns of magnitude 1e+-150 neither overflow
  * nor vanish.

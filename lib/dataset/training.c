@@ -68,7 +68,6 @@ static enum gpnn_status learn_scaling(struct gpnn_training *training,
                                       struct gpnn_error *err)
 {
   const struct gpnn_schema *schema = &training->dataset.schema;
-  const struct gpnn_moments target = {options->target_mean, options->target_sd};
   size_t at = SIZE_MAX, n_targets = 1 + schema->n_more;
   struct gpnn_feature *features = gpnn_alloc(n_features, 1, sizeof *features);
   bool *are_classes = gpnn_alloc(n_targets, 1, sizeof *are_classes);
@@ -89,7 +88,8 @@ static enum gpnn_status learn_scaling(struct gpnn_training *training,
         .are_classes = are_classes,
         .outliers = options->limits ? &training->outlier_columns : NULL,
         .compresses = compresses,
-        .target = options->target_sd > 0 ? &target : NULL};
+        .n_given = options->n_given,
+        .given = options->given};
     status = gpnn_scaling_learn_rows(&training->dataset.scaling, options->standardise,
                                      options->whiten_eps, &columns, source, &at, err);
   }

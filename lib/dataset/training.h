@@ -47,13 +47,15 @@ struct gpnn_training_options {
                                classes, which gain more from a row than from a temperature; else: */
   size_t calibration_rows;  /* this many; if rows have groups, see gpnn_training_finish() */
   uint64_t seed;
-  int threads;                   /* results do not depend on them */
-  double target_mean, target_sd; /* sd > 0: of the only target, instead of those of its rows */
+  int threads;    /* results do not depend on them */
+  size_t n_given; /* 0, or how many targets there are: */
+  const struct gpnn_moments
+      *given; /* borrowed: mean and sd of each, instead of those of its rows */
 };
 
-#define GPNN_TRAINING_OPTIONS_INIT                                       \
-  {                                                                      \
-    GPNN_SCALING_SCALE, 1e-5, true, GPNN_TAILS_AUTO, true, 0, 1, 1, 0, 0 \
+#define GPNN_TRAINING_OPTIONS_INIT                                          \
+  {                                                                         \
+    GPNN_SCALING_SCALE, 1e-5, true, GPNN_TAILS_AUTO, true, 0, 1, 1, 0, NULL \
   }
 
 /* More different values than a target of numbers has that may be meant to be classes. */
@@ -156,8 +158,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_read(struct gpnn_training *traini
  * GPNN_EDATA: fewer than two rows or groups remain for training, all groups are too large to hold
  * out, or the scaling cannot be learnt from the rows (gpnn_scaling_learn_rows()); messages begin
  * with 'table_name' and the column.  GPNN_EINVAL: whitening with periodic inputs or positions on
- * the globe, or mean and sd are given of several targets or of classes.  GPNN_EIO: the disk is
- * full.
+ * the globe, or mean and sd are given of another number of targets, or of classes.  GPNN_EIO: the
+ * disk is full.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_finish(struct gpnn_training *training,
                                                       const struct gpnn_training_options *options,

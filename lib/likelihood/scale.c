@@ -38,6 +38,19 @@ static double clip(const struct gpnn_scale_term *term, double value)
   return fmin(fmax(value, term->low), term->high);
 }
 
+void gpnn_scale_hold_responses(struct gpnn_scale *scale)
+{
+  static const enum gpnn_scale_feature of_responses[] = {GPNN_SCALE_MISFIT, GPNN_SCALE_MEAN,
+                                                         GPNN_SCALE_MEAN_SQUARE};
+  for (size_t i = 0; i < sizeof of_responses / sizeof *of_responses; i++) {
+    struct gpnn_scale_term *term = &scale->term[of_responses[i]];
+    const double middle = 0.5 * term->low + 0.5 * term->high;
+    if (term->coefficient == 0) continue;
+    scale->factor = (scale->factor > 0 ? scale->factor : 1) * exp(term->coefficient * middle);
+    *term = (struct gpnn_scale_term){0};
+  }
+}
+
 double gpnn_scale_process(const struct gpnn_latent_row *row)
 {
   return fmax(row->variance - row->mean_variance, 0);

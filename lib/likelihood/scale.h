@@ -43,6 +43,13 @@ struct gpnn_latent_row {
 double gpnn_scale_factor(const struct gpnn_scale *scale, const struct gpnn_latent_row *row,
                          double noise);
 
+/*
+ * Makes the scale one that no response has a part in, for answers that are to hide these: each
+ * feature that depends on the responses of neighbours (the misfit, the mean and its square) is held
+ * in the middle of the range that it is clipped to.
+ */
+void gpnn_scale_hold_responses(struct gpnn_scale *scale);
+
 /* The part of the variance of the latent function that the factor multiplies, not below 0. */
 double gpnn_scale_process(const struct gpnn_latent_row *row);
 

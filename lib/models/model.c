@@ -371,6 +371,12 @@ enum gpnn_status gpnn_model_weights(const struct gpnn_model *model, size_t chann
   return kind->ops->weights(model->state, channel, query, weights, counts, err);
 }
 
+size_t gpnn_model_n_weights(const struct gpnn_model *model, size_t channel)
+{
+  const struct gpnn_model_ops *ops = model->kind->ops;
+  return (ops->n_weights != NULL ? ops->n_weights : ops->neighbours)(model->state, channel);
+}
+
 enum gpnn_status gpnn_model_classify(const struct gpnn_model *model, size_t channel,
                                      const struct gpnn_query *query, double *p, double *nearest,
                                      struct gpnn_counts *counts, struct gpnn_error *err)

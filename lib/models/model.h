@@ -146,15 +146,17 @@ struct gpnn_latent {
 };
 
 /*
- * What rows are predicted from, for one channel: m is gpnn_model_neighbours().  An array that is
+ * What rows are predicted from, for one channel: m is gpnn_model_n_weights().  An array that is
  * NULL is not computed.  The mean of a row's latent function is the mean function there plus the
  * sum of weight times (target minus mean function) over its neighbours.
  */
 struct gpnn_weights {
   int64_t *neighbour; /* n by m: training rows, nearest first unless they are all that there are; -1
-                         after the last */
+                         after the last; of a stack one member's after another's, and the same row
+                         may be among several of them */
   double *weight;     /* n by m: 0 after the last */
-  double *variance;   /* n: of the function, if the coefficients of its mean were known */
+  double *variance;   /* n: of the function, if the coefficients of its mean were known; of a stack
+                         the mean of its members' */
   double *nearest;    /* n: as in struct gpnn_latent */
 };
 
@@ -318,6 +320,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_model_weights(const struct gpnn_model *mod
                                                     struct gpnn_counts *counts,
                                                     struct gpnn_error *err);
 
+/* How many weights gpnn_model_weights() has room for in each row. */
+size_t gpnn_model_n_weights(const struct gpnn_model *model, size_t channel);
+
 /*
  * The probabilities of the K classes of channel 'channel', whose parameters are of classes: 'p' is
  * n by K, each row of sum 1 but for rounding; 'nearest' (n) as in struct gpnn_latent, or NULL. Adds
@@ -398,6 +403,7 @@ struct gpnn_model_ops {
                                double *p, double *nearest, struct gpnn_counts *counts,
                                struct gpnn_error *err);
   size_t (*neighbours)(const void *state, size_t channel);
+  size_t (*n_weights)(const void *state, size_t channel); /* NULL: as many as neighbours */
   bool (*rebuilt_search)(const void *state);
   void (*free)(void *state);
 };

@@ -144,7 +144,7 @@ same_columns() {
   for scale in 1 1,0 1,-1 1,2,3 a,1 ',' nan,1; do
     assert_fails 2 'MEAN,SD' gpnn-index --target-scale "$scale" -o x.gpi t.tsv
   done
-  assert_fails 2 'one target' gpnn-index -y 1,2 --target-scale 0,1 -o x.gpi <(awk -v OFS='\t' '{ print $0, NR }' t.tsv)
+  assert_fails 2 'given of 1 targets, where there are 2' gpnn-index -y 1,2 --target-scale 0,1 -o x.gpi <(awk -v OFS='\t' '{ print $0, NR }' t.tsv)
   assert_fails 2 'target-scale applies to a table' gpnn-index --metric p.par --target-scale 0,1 -o x.gpi t.gpi
 }
 

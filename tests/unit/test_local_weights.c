@@ -209,8 +209,6 @@ static void members_are_averaged_by_weight(void **state)
   assert_ok(gpnn_model_classify(stack, 0, &query, p[2], NULL, &counts, &err));
   for (size_t i = 0; i < POINTS * K; i++)
     assert_near(p[2][i], 0.7 * p[0][i] + 0.3 * p[1][i], 1e-15);
-  assert_fails(gpnn_model_weights(stack, 0, &query, &(struct gpnn_weights){0}, &counts, &err),
-               GPNN_EINVAL, "stack model have no weights");
   gpnn_model_free(stack);
   member.link.n_bias = K - 1;
   assert_fails(make_model(&stack, &r.dataset, &r.params, 0, 1, &err), GPNN_EMISMATCH,

@@ -51,7 +51,7 @@ static void answer(struct setting *s, enum gpnn_report report, size_t j, double 
   struct gpnn_answers answers = {.n = Q, .report = report};
   assert_ok(gpnn_answers_allocate(&answers, false, &err));
   s->y[j] += d / scale;
-  assert_ok(gpnn_respond(s->model, s->x, &answers, &err));
+  assert_ok(gpnn_respond(s->model, s->model, s->x, &answers, &err));
   s->y[j] -= d / scale;
   memcpy(out, report == GPNN_REPORT_MESSAGE ? answers.shift : answers.mean, Q * sizeof *out);
   gpnn_answers_release(&answers);

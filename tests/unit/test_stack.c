@@ -194,6 +194,41 @@ static void several_numbers_of_neighbours_are_those_of_every_member(void **state
   fixture_free(&f);
 }
 
+/* Mean functions are 0 here. */
+static void means_are_the_weighted_targets(void **state)
+{
+  (void)state;
+  enum { WIDTH = 20 + 35 + 12 };
+  struct fixture f;
+  fixture_new(&f, N, D, POINTS, 4);
+  struct gpnn_parameters stack = make_stack(MEMBERS);
+  struct gpnn_model *model = NULL;
+  struct gpnn_counts counts = {0};
+  struct prediction stacked, members[MEMBERS];
+  int64_t neighbour[POINTS * WIDTH];
+  double weight[POINTS * WIDTH], variance[POINTS];
+  const struct gpnn_query query = points_of(&f);
+  const struct gpnn_weights to = {.neighbour = neighbour, .weight = weight, .variance = variance};
+  for (size_t k = 0; k < MEMBERS; k++)
+    (k == 0 ? &stack : &stack.members[k - 1])->mean.coefficients[0] = 0;
+  predict(&f, &stack, &stacked);
+  predict_members(&f, &stack, members);
+  assert_ok(make_model(&model, f.data, &stack, 0, 1, &err));
+  assert_int_equal(gpnn_model_n_weights(model, 0), WIDTH);
+  assert_ok(gpnn_model_weights(model, 0, &query, &to, &counts, &err));
+  for (size_t i = 0; i < POINTS; i++) {
+    double mean = 0, within = 0;
+    for (size_t k = i * WIDTH; k < (i + 1) * WIDTH; k++)
+      mean += neighbour[k] < 0 ? 0 : weight[k] * f.data->y[neighbour[k]];
+    for (size_t k = 0; k < MEMBERS; k++) within += weights[k] * members[k].variance[i];
+    assert_near(mean, stacked.mean[i], 1e-12);
+    assert_near(variance[i], within, 1e-12);
+  }
+  gpnn_model_free(model);
+  gpnn_parameters_release(&stack);
+  fixture_free(&f);
+}
+
 /* Channels of one target with three members, one and two: in any order, and what is shared between
  * them, makes no difference. */
 static void channels_may_have_different_numbers_of_members(void **state)
@@ -433,6 +468,7 @@ int main(void)
       cmocka_unit_test(weight_one_changes_nothing),
       cmocka_unit_test(equal_members_predict_what_each_does),
       cmocka_unit_test(several_numbers_of_neighbours_are_those_of_every_member),
+      cmocka_unit_test(means_are_the_weighted_targets),
       cmocka_unit_test(channels_may_have_different_numbers_of_members),
       cmocka_unit_test(a_stack_does_not_become_one_of_another_size),
       cmocka_unit_test(rows_left_out_are_left_out_of_all_members),

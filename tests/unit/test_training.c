@@ -408,8 +408,9 @@ static enum gpnn_status train_by(struct gpnn_training *training, const char *tex
                                  const char *target, struct gpnn_error *error)
 {
   struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
-  options.target_mean = 10;
-  options.target_sd = sd;
+  const struct gpnn_moments given = {10, sd};
+  options.n_given = 1;
+  options.given = &given;
   return try_to_train(training, text, &(struct gpnn_roles){.target = target, .inputs = "x"},
                       &options, error);
 }
@@ -438,8 +439,9 @@ static void a_mean_and_sd_that_do_not_go_with_the_target_are_refused(void **stat
     double sd;
     enum gpnn_status status;
   } wrong[] = {
-      {"x\ty\tz\n1\t4\t1\n2\t5\t2\n", "y,z", "one target of numbers", 4, GPNN_EINVAL},
-      {"x\ty\n1\ta\n2\tb\n3\tb\n", "y", "one target of numbers", 4, GPNN_EINVAL},
+      {"x\ty\tz\n1\t4\t1\n2\t5\t2\n", "y,z", "given of 1 targets, where there are 2", 4,
+       GPNN_EINVAL},
+      {"x\ty\n1\ta\n2\tb\n3\tb\n", "y", "of a target of classes", 4, GPNN_EINVAL},
       {"x\ty\n1\t4\n2\t1e300\n", "y", "column 'y': its values may be more than", 4, GPNN_EDATA},
       {"x\ty\n1\t4\n2\t5\n", "y", "column 'y': its values may be more than", 1e-300, GPNN_EDATA},
   };

@@ -358,6 +358,89 @@ static enum gpnn_status stack_joint(const void *state, size_t c, const struct gp
   return status;
 }
 
+/* ---- weights ------------------------------------------------------------------------------ */
+
+static size_t stack_n_weights(const void *state, size_t c)
+{
+  const struct gpnn_stack *stack = state;
+  size_t total = 0;
+  for (size_t r = 0; r < gpnn_parameters_n_members(stack->channels[c].parameters); r++)
+    total += gpnn_model_n_weights(stack->ranks[r].model, gpnn_stack_place(stack, c, r));
+  return total;
+}
+
+/* What a member predicts rows from, for free(): m neighbours and weights each, and two numbers. */
+static bool member_weights(size_t n, size_t m, struct gpnn_weights *own)
+{
+  own->neighbour = gpnn_alloc(n, m, sizeof *own->neighbour);
+  own->weight = gpnn_alloc(n, m, sizeof *own->weight);
+  own->variance = gpnn_alloc(n, 1, sizeof *own->variance);
+  own->nearest = gpnn_alloc(n, 1, sizeof *own->nearest);
+  return own->neighbour && own->weight && own->variance && own->nearest;
+}
+
+static void free_weights(struct gpnn_weights *own)
+{
+  free(own->neighbour);
+  free(own->weight);
+  free(own->variance);
+  free(own->nearest);
+}
+
+/* Adds what a member of this weight has, 'm' numbers a row, after the first 'used[i]' of row i, of
+ * which there is room for 'width'. */
+static void add_weights(size_t n, size_t m, const struct gpnn_weights *own, double weight,
+                        size_t width, size_t *used, const struct gpnn_weights *to)
+{
+  for (size_t i = 0; i < n; i++) {
+    for (size_t k = i * m; k < (i + 1) * m && own->neighbour[k] >= 0; k++) {
+      const size_t at = i * width + used[i]++;
+      if (to->neighbour != NULL) to->neighbour[at] = own->neighbour[k];
+      if (to->weight != NULL) to->weight[at] = weight * own->weight[k];
+    }
+    if (to->variance != NULL) to->variance[i] += weight * own->variance[i];
+    if (to->nearest != NULL) to->nearest[i] += weight * own->nearest[i];
+  }
+}
+
+static void clear_weights(size_t n, size_t width, const struct gpnn_weights *to)
+{
+  for (size_t i = 0; i < n * width; i++) {
+    if (to->neighbour != NULL) to->neighbour[i] = -1;
+    if (to->weight != NULL) to->weight[i] = 0;
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (to->variance != NULL) to->variance[i] = 0;
+    if (to->nearest != NULL) to->nearest[i] = 0;
+  }
+}
+
+static enum gpnn_status stack_weights(const void *state, size_t c, const struct gpnn_query *query,
+                                      const struct gpnn_weights *to, struct gpnn_counts *counts,
+                                      struct gpnn_error *err)
+{
+  const struct gpnn_stack *stack = state;
+  const struct gpnn_parameters *params = stack->channels[c].parameters;
+  const size_t n = query->n, width = stack_n_weights(state, c);
+  size_t *used = gpnn_alloc(n, 1, sizeof *used);
+  enum gpnn_status status = used != NULL ? GPNN_OK : gpnn_fail_memory(err, "for weights");
+  clear_weights(n, width, to);
+  for (size_t r = 0; r < gpnn_parameters_n_members(params) && status == GPNN_OK; r++) {
+    const struct gpnn_model *model = stack->ranks[r].model;
+    const size_t place = gpnn_stack_place(stack, c, r), m = gpnn_model_n_weights(model, place);
+    struct gpnn_weights own;
+    struct gpnn_counts seen = {0};
+    status = member_weights(n, m, &own) ? gpnn_model_weights(model, place, query, &own, &seen, err)
+                                        : gpnn_fail_memory(err, "for weights");
+    if (status == GPNN_OK)
+      add_weights(n, m, &own, gpnn_parameters_weight(params, r), width, used, to);
+    if (status == GPNN_OK) add_counts(counts, &seen);
+    free_weights(&own);
+  }
+  free(used);
+  return status;
+}
+
 /* ---- estimation --------------------------------------------------------------------------- */
 
 static bool stack_can_refit(const struct gpnn_channel *channel)
@@ -464,9 +547,11 @@ const struct gpnn_model_ops gpnn_stack_ops = {.make = stack_make,
                                               .predict_each = stack_predict_each,
                                               .hold_out = stack_hold_out,
                                               .joint = stack_joint,
+                                              .weights = stack_weights,
                                               .classify = gpnn_stack_classify,
                                               .can_refit = stack_can_refit,
                                               .refit = stack_refit,
                                               .neighbours = stack_neighbours,
+                                              .n_weights = stack_n_weights,
                                               .rebuilt_search = stack_rebuilt_search,
                                               .free = stack_free};
