@@ -14,7 +14,7 @@ struct combining {
   size_t n, n_rows;
   struct combine_table *tables; /* owned; n */
   double *means, *variances;    /* owned; n_rows by n */
-  double *df;                   /* owned; n_rows: the fewest of a row's predictions */
+  double *df;                   /* owned; n_rows by n: degrees of freedom */
   bool has_df;
   double *truth;   /* owned; n_rows, NaN: not known; NULL: none is */
   double *weights; /* owned; n */
@@ -30,9 +30,12 @@ static bool read_prior(const struct cli *cli, struct combine_arguments *a)
   const char *sd = a->prior[length] == ',' ? a->prior + length + 1 : "";
   char shown[GPNN_MASK_BYTES];
   if (gpnn_number_read(a->prior, length, &a->prior_mean) == GPNN_NUMBER_OK &&
-      gpnn_number_read(sd, strlen(sd), &a->prior_sd) == GPNN_NUMBER_OK && a->prior_sd > 0)
+      gpnn_number_read(sd, strlen(sd), &a->prior_sd) == GPNN_NUMBER_OK && a->prior_sd > 0 &&
+      fmax(fabs(a->prior_mean), a->prior_sd) <= COMBINE_MOST && a->prior_sd * COMBINE_MOST >= 1)
     return true;
-  return cli_refuse(cli, "option --prior: a mean and a positive sd, MEAN,SD, not \"%s\"",
+  return cli_refuse(cli,
+                    "option --prior: a mean and a positive sd, MEAN,SD, between 1e-100 and 1e100, "
+                    "not \"%s\"",
                     gpnn_mask(shown, a->prior, strlen(a->prior)));
 }
 
@@ -94,7 +97,7 @@ static enum gpnn_status allocate(struct combining *r, struct gpnn_error *err)
   r->n_rows = r->tables[0].n;
   r->means = gpnn_alloc(r->n_rows, r->n, sizeof *r->means);
   r->variances = gpnn_alloc(r->n_rows, r->n, sizeof *r->variances);
-  r->df = gpnn_alloc(r->n_rows, 1, sizeof *r->df);
+  r->df = gpnn_alloc(r->n_rows, r->n, sizeof *r->df);
   const bool done = r->means != NULL && r->variances != NULL && r->df != NULL;
   return done ? GPNN_OK : gpnn_fail_memory(err, "for predictions");
 }
@@ -105,16 +108,37 @@ static void gather(struct combining *r)
 {
   const bool needs_variance = r->a->check == NULL && gpnn_combine_needs_variance(r->a->rule);
   for (size_t i = 0; i < r->n_rows; i++) {
-    r->df[i] = INFINITY;
     for (size_t k = 0; k < r->n; k++) {
       const struct combine_table *t = &r->tables[k];
       const bool is_there = !isnan(t->mean[i]) && !(needs_variance && isnan(t->sd[i]));
       r->means[i * r->n + k] = is_there ? t->mean[i] : NAN;
       r->variances[i * r->n + k] = t->sd[i] * t->sd[i];
-      if (is_there) r->df[i] = fmin(r->df[i], t->df[i]);
+      r->df[i * r->n + k] = t->df[i];
       r->has_df = r->has_df || isfinite(t->df[i]);
     }
   }
+}
+
+static bool are_same(const struct combine_table *a, const struct combine_table *b)
+{
+  for (size_t i = 0; i < a->n; i++)
+    if (a->mean[i] != b->mean[i] || a->sd[i] != b->sd[i]) return false;
+  return a->n > 1;
+}
+
+/* Rules that multiply densities take models for independent: one that is there twice counts twice.
+ */
+static void tell_copies(const struct combining *r)
+{
+  const enum gpnn_combine_rule rule = r->a->rule;
+  if (!gpnn_combine_needs_variance(rule) || gpnn_combine_needs_weights(rule) ||
+      rule == GPNN_COMBINE_GPOE)
+    return;
+  for (size_t k = 1; k < r->n; k++)
+    for (size_t j = 0; j < k; j++)
+      if (are_same(&r->tables[j], &r->tables[k]))
+        cli_warn(r->cli, "%s and %s predict the same: the rule %s counts that twice",
+                 r->tables[j].name, r->tables[k].name, gpnn_combine_name(rule));
 }
 
 /* The truths: those of a file, or of the first table that has some. */
@@ -247,18 +271,18 @@ static enum gpnn_status write_before(const struct combining *r, size_t i, struct
 
 static enum gpnn_status write_row(const struct combining *r, size_t i, struct gpnn_error *err)
 {
-  const struct gpnn_combined p =
-      gpnn_combine(&r->settings, r->means + i * r->n, r->variances + i * r->n, NULL);
-  const double sd = sqrt(p.variance), scale = sd * gpnn_student_unit_scale(r->df[i]);
+  const struct gpnn_combined p = gpnn_combine(&r->settings, r->means + i * r->n,
+                                              r->variances + i * r->n, r->df + i * r->n, NULL);
+  const double sd = sqrt(p.variance), scale = sd * gpnn_student_unit_scale(p.df);
   const bool begins = r->a->id == NULL && r->tables[0].target == NULL;
   enum gpnn_status status = write_before(r, i, err);
   if (status == GPNN_OK)
     status = begins ? gpnn_table_write_number(r->output, '\t', p.mean, r->cli->na, err)
                     : write_number(r, p.mean, err);
   if (status == GPNN_OK) status = write_number(r, sd, err);
-  if (status == GPNN_OK && r->has_df) status = write_number(r, r->df[i], err);
+  if (status == GPNN_OK && r->has_df) status = write_number(r, p.df, err);
   for (size_t k = 0; k < r->a->intervals.n && status == GPNN_OK; k++) {
-    const double half = scale * gpnn_student_half_width(r->a->intervals.p[k], r->df[i]);
+    const double half = scale * gpnn_student_half_width(r->a->intervals.p[k], p.df);
     status = write_number(r, p.mean - half, err);
     if (status == GPNN_OK) status = write_number(r, p.mean + half, err);
   }
@@ -270,6 +294,7 @@ static enum gpnn_status write_predictions(struct combining *r, struct gpnn_error
   enum gpnn_status status = GPNN_OK;
   if (gpnn_combine_needs_prior(r->a->rule)) status = find_prior(r, err);
   if (status == GPNN_OK) status = learn(r, err);
+  if (status == GPNN_OK) tell_copies(r);
   if (status == GPNN_OK) status = cli_open_output(r->cli->output, &r->output, err);
   if (status == GPNN_OK) status = write_names(r, err);
   for (size_t i = 0; i < r->n_rows && status == GPNN_OK; i++) status = write_row(r, i, err);

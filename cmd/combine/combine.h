@@ -12,6 +12,9 @@
 #include "cmd/common/cli.h"
 #include "cmd/common/ids.h"
 
+/* Numbers beyond this are refused: sums of their squares would not be finite. */
+#define COMBINE_MOST 1e100
+
 struct combine_arguments {
   const char *id, *truth, *prior, *weights, *learn, *check; /* NULL: not given */
   enum gpnn_combine_rule rule;

@@ -70,7 +70,12 @@ static enum gpnn_status read_number(const struct reading *r, const struct gpnn_r
   *to = NAN;
   if (column == SIZE_MAX) return GPNN_OK;
   if (gpnn_field_is_missing(r->table, &record->fields[column])) return GPNN_OK;
-  return gpnn_columns_number(r->table, record, column, to, err);
+  enum gpnn_status status = gpnn_columns_number(r->table, record, column, to, err);
+  if (status == GPNN_OK && fabs(*to) > COMBINE_MOST)
+    status = gpnn_columns_fail_field(r->table, record, column,
+                                     "numbers beyond 1e100 are not combined: use another unit",
+                                     true, err);
+  return status;
 }
 
 /* An infinite number of degrees of freedom may be written as such. */

@@ -3,8 +3,9 @@
  * 19.6).
  *
  * A prediction is a mean and a variance, and the models that have none of a row are left out.  The
- * prior is what would be predicted of any row without data.  Rules that take products of densities
- * hold for normal ones; of Student's t they take the variances.
+ * prior is what would be predicted of any row without data.  Densities are normal, or Student's t:
+ * fuse, bcm and poe multiply these as they are, and give the t that is closest; the rules with
+ * powers hold for normal densities, and take the variances.
  *
  * Threads: no shared state.
  *
@@ -56,18 +57,24 @@ struct gpnn_combine_settings {
 
 struct gpnn_combined {
   double mean, variance;
+  double df; /* degrees of freedom, above 2; INFINITY: normal */
 };
 
 /*
- * Combines predictions of a row: 'mean' and 'variance' (n each); a mean that is NaN: the model has
- * no prediction.  A variance that is NaN is allowed under the rule stack alone.  With none at all,
- * mean and variance are NaN.  Variances that are not above the noise count as a millionth of the
- * prior's, or of the largest, above it.
+ * Combines predictions of a row: 'mean', 'variance' and degrees of freedom 'df' (n each; above 2 or
+ * INFINITY; NULL: all are normal), none above 1e100, nor a variance above 1e200; a mean that is
+ * NaN: the model has no prediction.  A variance that is NaN is allowed under the rule stack alone.
+ * With none at all, mean and variance are NaN.  Variances that are not above the noise count as a
+ * millionth of the prior's, or of the largest, above it, and as 1e-200 at least.
+ *
+ * Where densities are multiplied, the result has their mean, and the 50 % and 95 % intervals around
+ * it, which the variance and the degrees of freedom are those of.  Otherwise 1 / df is the mean of
+ * those of the models, weighted by what each contributes to the variance, or to the precision.
  *
  * 'share' (n, or NULL) gets the numbers by which errors of the models add up in the mean.
  */
 struct gpnn_combined gpnn_combine(const struct gpnn_combine_settings *settings, const double *mean,
-                                  const double *variance, double *share);
+                                  const double *variance, const double *df, double *share);
 
 /* The mean and the variance of the truths that are known (not NaN), as a prior; false: there are
  * none, or all are equal. */
@@ -79,8 +86,8 @@ bool gpnn_combine_prior(size_t n_rows, const double *truth, double *mean, double
  * weights (n; none negative, of sum 1), and of the rule stack the spread and the spare variance:
  * under the rule weights those with the largest likelihood of the mixture, by expectation and
  * maximisation, and under stack those with the least squared error, and the spread with the largest
- * likelihood.  Densities are Student's t with the degrees of freedom 'df' of each row (n_rows;
- * above 2, or INFINITY).
+ * likelihood.  Densities are Student's t with the degrees of freedom 'df' (n_rows by n; above 2, or
+ * INFINITY), those of a stack of what these come to.
  *
  * GPNN_EDATA: there are fewer than n + 1 such rows.  GPNN_ENOMEM.
  */
@@ -96,10 +103,9 @@ struct gpnn_combine_score {
 };
 
 /*
- * Scores a rule on rows whose truth is known; 'df' (n_rows) has the degrees of freedom of what is
- * combined.  Weights that are learnt and not given are learnt from every other row and scored on
- * the rows between them, and the other way round.  Rows where no variance follows are left out.
- * Outcomes as for gpnn_combine_learn().
+ * Scores a rule on rows whose truth is known; 'df' is n_rows by n.  Weights that are learnt and not
+ * given are learnt from every other row and scored on the rows between them, and the other way
+ * round.  Rows where no variance follows are left out. Outcomes as for gpnn_combine_learn().
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_combine_check(const struct gpnn_combine_settings *settings, size_t n_rows, const double *means,

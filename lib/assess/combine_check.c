@@ -27,10 +27,11 @@ static enum gpnn_status learn(struct checking *c, size_t half, struct gpnn_error
 static enum gpnn_status add_row(struct checking *c, size_t r, struct gpnn_error *err)
 {
   const size_t at = r * c->settings.n;
-  const struct gpnn_combined p = gpnn_combine(&c->settings, c->means + at, c->variances + at, NULL);
+  const struct gpnn_combined p =
+      gpnn_combine(&c->settings, c->means + at, c->variances + at, c->df + at, NULL);
   if (isnan(c->truth[r]) || !isfinite(p.mean) || !(p.variance > 0) || isinf(p.variance))
     return GPNN_OK;
-  return gpnn_metrics_add(&c->metrics, c->truth[r], p.mean, sqrt(p.variance), c->df[r], err);
+  return gpnn_metrics_add(&c->metrics, c->truth[r], p.mean, sqrt(p.variance), p.df, err);
 }
 
 /* Scores the rows of one half, or all. */

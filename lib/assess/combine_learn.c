@@ -32,7 +32,7 @@ static enum gpnn_status lesson_make(struct lesson *l, size_t n, size_t n_rows, c
   *l = (struct lesson){.n = n,
                        .means = gpnn_alloc(n_rows, n, sizeof *l->means),
                        .variances = gpnn_alloc(n_rows, n, sizeof *l->variances),
-                       .df = gpnn_alloc(n_rows, 1, sizeof *l->df),
+                       .df = gpnn_alloc(n_rows, n, sizeof *l->df),
                        .truth = gpnn_alloc(n_rows, 1, sizeof *l->truth)};
   if (l->means == NULL || l->variances == NULL || l->df == NULL || l->truth == NULL)
     return gpnn_fail_memory(err, "to learn weights");
@@ -40,7 +40,7 @@ static enum gpnn_status lesson_make(struct lesson *l, size_t n, size_t n_rows, c
     if (!is_whole(n, means + r * n, truth[r])) continue;
     memcpy(l->means + l->n_rows * n, means + r * n, n * sizeof *means);
     memcpy(l->variances + l->n_rows * n, variances + r * n, n * sizeof *variances);
-    l->df[l->n_rows] = df[r];
+    memcpy(l->df + l->n_rows * n, df + r * n, n * sizeof *df);
     l->truth[l->n_rows++] = truth[r];
   }
   if (l->n_rows > n) return GPNN_OK;
@@ -69,7 +69,7 @@ static void add_responsibility(const struct lesson *l, size_t r, const double *w
     const size_t at = r * l->n + i;
     density[i] =
         gpnn_student_nll(l->truth[r] - l->means[at],
-                         sqrt(l->variances[at]) * gpnn_student_unit_scale(l->df[r]), l->df[r]);
+                         sqrt(l->variances[at]) * gpnn_student_unit_scale(l->df[at]), l->df[at]);
     best = fmin(best, density[i]);
   }
   for (size_t i = 0; i < l->n; i++) sum += density[i] = weights[i] * exp(best - density[i]);
@@ -142,7 +142,7 @@ static void minimise(size_t n, const double *products, double *gradient, double 
 
 /* The spread with the largest likelihood of errors of the rows, 'squares' in units of their
  * variances: the mean square, of Student's t with less weight for what its tails make likely. */
-static double likely_spread(const struct lesson *l, const double *squares)
+static double likely_spread(const struct lesson *l, const double *squares, const double *degrees)
 {
   double spread = 0;
   for (size_t r = 0; r < l->n_rows; r++) spread += squares[r] / (double)l->n_rows;
@@ -150,7 +150,7 @@ static double likely_spread(const struct lesson *l, const double *squares)
     const double before = spread;
     spread = 0;
     for (size_t r = 0; r < l->n_rows; r++) {
-      const double df = l->df[r],
+      const double df = degrees[r],
                    weight = isinf(df) ? 1 : (df + 1) / (df - 2 + squares[r] / before);
       spread += weight * squares[r] / (double)l->n_rows;
     }
@@ -161,36 +161,37 @@ static double likely_spread(const struct lesson *l, const double *squares)
 
 /* What stands in for a variance that is missing is the mean square of the mean's errors. */
 static void learn_spread(const struct lesson *l, const double *weights, double *squares,
-                         double *spread, double *spare_variance)
+                         double *degrees, double *spread, double *spare_variance)
 {
   struct gpnn_combine_settings s = {
       .rule = GPNN_COMBINE_STACK, .n = l->n, .weights = weights, .spread = 1};
   double square = 0;
   for (size_t r = 0; r < l->n_rows; r++) {
     const double *mean = l->means + r * l->n, *variance = l->variances + r * l->n;
-    const double error = gpnn_combine(&s, mean, variance, NULL).mean - l->truth[r];
+    const double error = gpnn_combine(&s, mean, variance, NULL, NULL).mean - l->truth[r];
     square += error * error / (double)l->n_rows;
   }
   s.spare_variance = *spare_variance = square;
   for (size_t r = 0; r < l->n_rows; r++) {
     const struct gpnn_combined c =
-        gpnn_combine(&s, l->means + r * l->n, l->variances + r * l->n, NULL);
+        gpnn_combine(&s, l->means + r * l->n, l->variances + r * l->n, l->df + r * l->n, NULL);
     const double error = c.mean - l->truth[r];
     squares[r] = c.variance > 0 ? error * error / c.variance : 0;
+    degrees[r] = c.df;
   }
-  *spread = likely_spread(l, squares);
+  *spread = likely_spread(l, squares, degrees);
 }
 
 static enum gpnn_status learn_stack(const struct lesson *l, double *weights, double *spread,
                                     double *spare_variance, struct gpnn_error *err)
 {
   double *products = gpnn_alloc(l->n, l->n + 1, sizeof *products);
-  double *squares = gpnn_alloc(l->n_rows, 1, sizeof *squares);
+  double *squares = gpnn_alloc(l->n_rows, 2, sizeof *squares);
   const bool done = products != NULL && squares != NULL;
   if (done) {
     multiply_errors(l, products);
     minimise(l->n, products, products + l->n * l->n, weights);
-    learn_spread(l, weights, squares, spread, spare_variance);
+    learn_spread(l, weights, squares, squares + l->n_rows, spread, spare_variance);
   }
   free(products);
   free(squares);

@@ -63,11 +63,42 @@ of() { awk -F '\t' -v row="$1" -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++)
 @test "Student's t keeps its degrees of freedom, and intervals are of it" {
   printf 'mean\tsd\tdf\n1\t2\t5\n' >1.tsv
   printf 'mean\tsd\n2\t2\n' >2.tsv
-  gpnn-combine --rule poe --interval 0.95 1.tsv 2.tsv >t.tsv
+  gpnn-combine --rule poe --interval 0.95 1.tsv >t.tsv
   assert_equal "$(head -n 1 t.tsv)" "$(printf 'mean\tsd\tdf\tlower\tupper')"
   assert_equal "$(column df t.tsv)" 5
-  assert_near "$(column upper t.tsv)" "$(awk 'BEGIN { print 1.5 + sqrt(2) * sqrt(3 / 5) * 2.570582 }')" 1e-5
+  assert_near "$(column upper t.tsv)" "$(awk 'BEGIN { print 1 + 2 * sqrt(3 / 5) * 2.570582 }')" 1e-5
   gpnn-combine --rule poe --interval 0.5,0.9 2.tsv 2.tsv | head -n 1 | diff - <(printf 'mean\tsd\tlower50\tupper50\tlower90\tupper90\n')
+}
+
+@test "a model that contributes little does not give its tails to all" {
+  printf 'mean\tsd\tdf\n0\t30\t2.05\n' >1.tsv
+  printf 'mean\tsd\n0.2\t1\n' >2.tsv
+  gpnn-combine --prior 0,50 --interval 0.95 1.tsv 2.tsv >fused.tsv
+  assert_below 20 "$(column df fused.tsv)"
+  # What the product of the densities holds there, by sums over a fine grid.
+  awk -v l="$(column lower fused.tsv)" -v u="$(column upper fused.tsv)" 'BEGIN {
+    s = 30 * sqrt(0.05 / 2.05)
+    for (y = -40; y < 40; y += 0.001) {
+      p = exp(-1.525 * log(1 + (y / s) ^ 2 / 2.05) - (y - 0.2) ^ 2 / 2 + y * y / 5000)
+      all += p
+      if (y > l && y < u) within += p
+    }
+    exit !(within / all > 0.945 && within / all < 0.955)
+  }'
+}
+
+@test "the same table twice is told of, and huge numbers are refused" {
+  make_predictions
+  cut -f 2- 1.tsv >a.tsv
+  cp a.tsv b.tsv
+  gpnn-combine --prior 0,1 a.tsv b.tsv 2>&1 >/dev/null | grep -q '^gpnn-combine: a.tsv and b.tsv predict the same: the rule fuse counts that twice$'
+  gpnn-combine --rule stack a.tsv b.tsv 2>&1 >/dev/null | { ! grep -q 'counts that twice'; }
+  for cell in 'mean -1e308 1' 'sd 1 1e308'; do
+    read -r name mean sd <<<"$cell"
+    printf 'mean\tsd\n0\t1\n%s\t%s\n' "$mean" "$sd" >huge.tsv
+    assert_fails 1 "huge.tsv:3: column '$name': numbers beyond 1e100 are not combined" gpnn-combine --prior 0,1 huge.tsv huge.tsv
+  done
+  assert_fails 2 'between 1e-100 and 1e100' gpnn-combine --prior 0,1e308 a.tsv
 }
 
 @test "weights are learnt from truths, those of the tables or of another" {

@@ -35,7 +35,7 @@ static struct gpnn_combined on_grid(const double power[MODELS], double taken, do
     second += density * y * y;
   }
   first /= sum;
-  return (struct gpnn_combined){first, second / sum - first * first};
+  return (struct gpnn_combined){first, second / sum - first * first, INFINITY};
 }
 
 static void assert_rule(enum gpnn_combine_rule rule, double taken, const double power[MODELS],
@@ -49,7 +49,7 @@ static void assert_rule(enum gpnn_combine_rule rule, double taken, const double 
   const bool has_base = rule != GPNN_COMBINE_POE && rule != GPNN_COMBINE_GPOE;
   const double left = has_base ? 1 - power[0] - power[1] - power[2] : 0;
   const struct gpnn_combined wanted = on_grid(power, taken, base_mean, left, base_variance);
-  const struct gpnn_combined found = gpnn_combine(&settings, means, variances, NULL);
+  const struct gpnn_combined found = gpnn_combine(&settings, means, variances, NULL, NULL);
   assert_near(found.mean, wanted.mean, 1e-9);
   assert_near(found.variance, wanted.variance + taken, 1e-9);
 }
@@ -81,7 +81,7 @@ static void committees_with_a_common_expert_count_what_is_new(void **state)
   const double mean[3] = {0, 0.5, 1}, variance[3] = {1, 0.5, 0.25};
   const double power = half_log(1, 0.25);
   const struct gpnn_combine_settings settings = {.rule = GPNN_COMBINE_GRBCM, .n = 3};
-  const struct gpnn_combined c = gpnn_combine(&settings, mean, variance, NULL);
+  const struct gpnn_combined c = gpnn_combine(&settings, mean, variance, NULL, NULL);
   const double precision = 1 / 0.5 + power / 0.25 - power;
   (void)state;
   assert_near(c.variance, 1 / precision, 1e-12);
@@ -98,7 +98,7 @@ static void one_model_is_left_as_it_is(void **state)
           .rule = rule, .n = n, .prior_mean = 0.2, .prior_variance = 1, .spread = 1};
       if (rule == GPNN_COMBINE_RBCM) continue; /* takes part of it back to the prior */
       if (gpnn_combine_needs_weights(rule)) settings.weights = equal;
-      const struct gpnn_combined c = gpnn_combine(&settings, mean, variance, NULL);
+      const struct gpnn_combined c = gpnn_combine(&settings, mean, variance, NULL, NULL);
       assert_near(c.mean, 0.7, 1e-15);
       if (rule != GPNN_COMBINE_GPOE) assert_near(c.variance, 0.4, 1e-15);
     }
@@ -116,11 +116,11 @@ static void mixtures_and_means_have_their_moments(void **state)
     square += weights[i] * (variances[i] + means[i] * means[i]);
     average += weights[i] * variances[i];
   }
-  struct gpnn_combined c = gpnn_combine(&settings, means, variances, NULL);
+  struct gpnn_combined c = gpnn_combine(&settings, means, variances, NULL, NULL);
   assert_near(c.mean, mean, 1e-14);
   assert_near(c.variance, square - mean * mean, 1e-14);
   settings.rule = GPNN_COMBINE_STACK;
-  c = gpnn_combine(&settings, means, variances, NULL);
+  c = gpnn_combine(&settings, means, variances, NULL, NULL);
   assert_near(c.mean, mean, 1e-14);
   assert_near(c.variance, 2 * average, 1e-14);
 }
@@ -138,13 +138,124 @@ static void errors_add_up_by_the_shares(void **state)
         .weights = gpnn_combine_needs_weights(rule) ? weights : NULL,
         .spread = 1};
     double share[MODELS], moved[MODELS];
-    const struct gpnn_combined c = gpnn_combine(&settings, means, variances, share);
+    const struct gpnn_combined c = gpnn_combine(&settings, means, variances, NULL, share);
     for (size_t i = 0; i < MODELS; i++) {
       memcpy(moved, means, sizeof moved);
       moved[i] += 1;
-      assert_near(gpnn_combine(&settings, moved, variances, NULL).mean - c.mean, share[i], 1e-12);
+      assert_near(gpnn_combine(&settings, moved, variances, NULL, NULL).mean - c.mean, share[i],
+                  1e-12);
     }
   }
+}
+
+/* ---- Student's t ---------------------------------------------------------------------------- */
+
+/* The share of the product of Student's t, or normal, densities between two values, on a grid. */
+static double share_on_grid(size_t n, const double *mean, const double *variance, const double *df,
+                            double low, double high)
+{
+  double sum = 0, within = 0;
+  for (double y = -60; y < 60; y += 1e-3) {
+    double value = 0;
+    for (size_t i = 0; i < n; i++)
+      value -=
+          gpnn_student_nll(y - mean[i], sqrt(variance[i]) * gpnn_student_unit_scale(df[i]), df[i]);
+    sum += exp(value);
+    if (y > low && y < high) within += exp(value);
+  }
+  return within / sum;
+}
+
+static void products_with_tails_hold_what_their_intervals_say(void **state)
+{
+  static const struct {
+    double mean[2], variance[2], df[2];
+  } cases[] = {{{0, 0.4}, {1, 0.1}, {2.05, INFINITY}},
+               {{0, 3}, {1, 0.3}, {3, 5}},
+               {{0, 0.1}, {1, 1}, {2.05, 2.05}},
+               {{-1, 1}, {0.5, 2}, {INFINITY, 30}}};
+  (void)state;
+  for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
+    const struct gpnn_combine_settings s = {.rule = GPNN_COMBINE_POE, .n = 2};
+    const struct gpnn_combined c =
+        gpnn_combine(&s, cases[t].mean, cases[t].variance, cases[t].df, NULL);
+    for (double p = 0.5; p < 1; p += 0.45) {
+      const double half =
+          sqrt(c.variance) * gpnn_student_unit_scale(c.df) * gpnn_student_half_width(p, c.df);
+      assert_near(share_on_grid(2, cases[t].mean, cases[t].variance, cases[t].df, c.mean - half,
+                                c.mean + half),
+                  p, 2e-3);
+    }
+  }
+}
+
+/* Views of a target of which little is known before, with errors of these degrees of freedom. */
+static void assert_calibrated(const double df[2], const double sd[2])
+{
+  enum { TRIALS = 1500 };
+  const struct gpnn_combine_settings s = {
+      .rule = GPNN_COMBINE_FUSE, .n = 2, .prior_variance = 3600};
+  const double variance[2] = {sd[0] * sd[0], sd[1] * sd[1]};
+  double *normal = normal_rows(TRIALS, 3, 17), within[2] = {0, 0};
+  for (size_t r = 0; r < TRIALS; r++) {
+    const double *e = normal + 3 * r, truth = 60 * e[2];
+    double mean[2];
+    for (size_t i = 0; i < 2; i++)
+      mean[i] = truth + sd[i] * gpnn_student_unit_scale(df[i]) *
+                            gpnn_student_quantile(gpnn_normal_cdf(e[i]), df[i]);
+    const struct gpnn_combined c = gpnn_combine(&s, mean, variance, df, NULL);
+    const double z = fabs(truth - c.mean) / sqrt(c.variance) / gpnn_student_unit_scale(c.df);
+    within[0] += z < gpnn_student_half_width(0.5, c.df);
+    within[1] += z < gpnn_student_half_width(0.95, c.df);
+  }
+  assert_near(within[0] / TRIALS, 0.5, 0.04);
+  assert_near(within[1] / TRIALS, 0.95, 0.02);
+  free(normal);
+}
+
+static void fused_views_are_as_calibrated_as_each_of_them(void **state)
+{
+  (void)state;
+  assert_calibrated((double[2]){2.05, INFINITY}, (double[2]){1, 1.0 / 3});
+  assert_calibrated((double[2]){2.05, 2.05}, (double[2]){1, 1});
+  assert_calibrated((double[2]){3, 8}, (double[2]){1, 2});
+  assert_calibrated((double[2]){INFINITY, INFINITY}, (double[2]){1, 0.5});
+}
+
+/* What a model hardly contributes to does not have its tails. */
+static void degrees_of_freedom_follow_contributions(void **state)
+{
+  const double mean[2] = {0, 0}, variance[2] = {1, 0.01}, df[2] = {2.5, INFINITY};
+  const double equal[2] = {0.5, 0.5}, alone[2] = {2.5, 2.5};
+  (void)state;
+  for (enum gpnn_combine_rule rule = 0; rule < GPNN_COMBINE_RULES; rule++) {
+    const struct gpnn_combine_settings s = {.rule = rule,
+                                            .n = 2,
+                                            .prior_variance = 4,
+                                            .spread = 1,
+                                            .weights =
+                                                gpnn_combine_needs_weights(rule) ? equal : NULL};
+    const double found = gpnn_combine(&s, mean, variance, df, NULL).df;
+    if (gpnn_combine_needs_weights(rule))
+      assert_near(found, 2.5 * 1.01, 1e-12);
+    else
+      assert_true(found > (rule == GPNN_COMBINE_GRBCM ? 20 : 50));
+    if (rule == GPNN_COMBINE_FUSE || rule == GPNN_COMBINE_POE) continue;
+    if (rule != GPNN_COMBINE_BCM && rule != GPNN_COMBINE_RBCM)
+      assert_near(gpnn_combine(&s, mean, variance, alone, NULL).df, 2.5, 1e-12);
+  }
+}
+
+static void one_distribution_keeps_its_tails_and_noise_dilutes_them(void **state)
+{
+  const double mean[2] = {1, NAN}, variance[2] = {1, NAN}, df[2] = {3, INFINITY};
+  struct gpnn_combine_settings s = {.rule = GPNN_COMBINE_FUSE, .n = 2, .prior_variance = 4};
+  (void)state;
+  const struct gpnn_combined c = gpnn_combine(&s, mean, variance, df, NULL);
+  assert_near(c.mean, 1, 1e-15);
+  assert_near(c.df, 3, 1e-12);
+  s.noise = 0.5;
+  assert_near(gpnn_combine(&s, mean, variance, df, NULL).df, 6, 1e-12);
 }
 
 /* ---- what is learnt ------------------------------------------------------------------------- */
@@ -166,11 +277,11 @@ static void make_lesson(double m[ROWS * MODELS], double v[ROWS * MODELS], double
   free(random);
 }
 
-/* Degrees of freedom of normal distributions, and of Student's t. */
+/* Degrees of freedom, the same of all models, of normal distributions, and of Student's t. */
 static const double *degrees(double df)
 {
-  static double all[ROWS];
-  for (size_t r = 0; r < ROWS; r++) all[r] = df;
+  static double all[ROWS * MODELS];
+  for (size_t r = 0; r < ROWS * MODELS; r++) all[r] = df;
   return all;
 }
 
@@ -228,7 +339,8 @@ static void the_spread_makes_errors_as_large_as_they_are_said_to_be(void **state
   assert_ok(gpnn_combine_learn(GPNN_COMBINE_STACK, MODELS, ROWS, m, v, degrees(INFINITY), truth,
                                weights, &settings.spread, &settings.spare_variance, &err));
   for (size_t r = 0; r < ROWS; r++) {
-    const struct gpnn_combined c = gpnn_combine(&settings, m + r * MODELS, v + r * MODELS, NULL);
+    const struct gpnn_combined c =
+        gpnn_combine(&settings, m + r * MODELS, v + r * MODELS, NULL, NULL);
     square += (c.mean - truth[r]) * (c.mean - truth[r]) / c.variance / ROWS;
   }
   assert_near(square, 1, 1e-9);
@@ -241,7 +353,8 @@ static double cost_of_spread(struct gpnn_combine_settings settings, double times
   double sum = 0;
   settings.spread *= times;
   for (size_t r = 0; r < ROWS; r++) {
-    const struct gpnn_combined c = gpnn_combine(&settings, m + r * MODELS, v + r * MODELS, NULL);
+    const struct gpnn_combined c =
+        gpnn_combine(&settings, m + r * MODELS, v + r * MODELS, NULL, NULL);
     sum += gpnn_student_nll(c.mean - truth[r], sqrt(c.variance) * gpnn_student_unit_scale(df), df);
   }
   return sum;
@@ -273,19 +386,38 @@ static void a_mean_stays_among_those_of_models_that_contradict_the_prior(void **
   (void)state;
   for (enum gpnn_combine_rule rule = 0; rule < GPNN_COMBINE_WEIGHTS; rule++) {
     const struct gpnn_combine_settings settings = {.rule = rule, .n = 3, .prior_variance = 1};
-    const struct gpnn_combined c = gpnn_combine(&settings, mean, variance, share);
+    const struct gpnn_combined c = gpnn_combine(&settings, mean, variance, NULL, share);
     assert_true(c.mean >= 0 && c.mean <= 1.2);
     assert_true(c.variance <= 3);
   }
   const struct gpnn_combine_settings fuse = {
       .rule = GPNN_COMBINE_FUSE, .n = 3, .prior_variance = 1};
-  assert_near(gpnn_combine(&fuse, mean, variance, share).variance, 3, 1e-12);
+  assert_near(gpnn_combine(&fuse, mean, variance, NULL, share).variance, 3, 1e-12);
   assert_near(share[0] + share[1] + share[2], 1, 1e-12);
+}
+
+/* The likelihood of a mixture is that of each model's own distribution. */
+static void weights_are_learnt_by_the_tails_of_each_model(void **state)
+{
+  static double m[ROWS * MODELS], v[ROWS * MODELS], truth[ROWS], df[ROWS * MODELS];
+  double weights[MODELS], of_all[MODELS], spread, spare;
+  (void)state;
+  make_lesson(m, v, truth);
+  for (size_t r = 0; r < ROWS; r++) {
+    if (r % 20 == 0) truth[r] += 6; /* which only the last model makes likely */
+    for (size_t i = 0; i < MODELS; i++) df[r * MODELS + i] = i == 2 ? 3 : INFINITY;
+  }
+  assert_ok(gpnn_combine_learn(GPNN_COMBINE_WEIGHTS, MODELS, ROWS, m, v, df, truth, weights,
+                               &spread, &spare, &err));
+  assert_ok(gpnn_combine_learn(GPNN_COMBINE_WEIGHTS, MODELS, ROWS, m, v, degrees(3), truth, of_all,
+                               &spread, &spare, &err));
+  assert_true(weights[2] > of_all[2] + 0.05);
 }
 
 static void few_rows_teach_nothing(void **state)
 {
-  const double m[3] = {1, 2, 3}, v[3] = {1, 1, 1}, df[1] = {INFINITY}, truth[1] = {1};
+  const double m[3] = {1, 2, 3}, v[3] = {1, 1, 1}, df[3] = {INFINITY, INFINITY, INFINITY},
+               truth[1] = {1};
   double weights[3], spread, spare;
   (void)state;
   assert_fails(
@@ -300,9 +432,16 @@ static void what_is_extreme_stays_finite(void **state)
   for (enum gpnn_combine_rule rule = 0; rule < GPNN_COMBINE_WEIGHTS; rule++) {
     const struct gpnn_combine_settings settings = {
         .rule = rule, .n = 2, .prior_variance = 1, .noise = 0.1};
-    const struct gpnn_combined c = gpnn_combine(&settings, mean, variance, NULL);
+    for (size_t t = 0; t < 16; t++) { /* the ends of what is allowed */
+      const double far[2] = {t % 2 == 0 ? 1e100 : -1e100, t / 2 % 2 == 0 ? 1e100 : 0};
+      const double wide[2] = {t / 4 % 2 == 0 ? 1e200 : 0, t / 8 % 2 == 0 ? 1e200 : 1};
+      const double df[2] = {2.01, t % 3 == 0 ? INFINITY : 5};
+      const struct gpnn_combined extreme = gpnn_combine(&settings, far, wide, df, NULL);
+      assert_true(isfinite(extreme.mean) && isfinite(extreme.variance) && extreme.df > 2);
+    }
+    const struct gpnn_combined c = gpnn_combine(&settings, mean, variance, NULL, NULL);
     assert_true(isfinite(c.mean) && c.variance > 0);
-    assert_true(isnan(gpnn_combine(&settings, nobody, nobody, NULL).mean));
+    assert_true(isnan(gpnn_combine(&settings, nobody, nobody, NULL, NULL).mean));
   }
 }
 
@@ -318,6 +457,11 @@ int main(void)
       cmocka_unit_test(the_spread_makes_errors_as_large_as_they_are_said_to_be),
       cmocka_unit_test(heavy_tails_leave_the_spread_to_most_rows),
       cmocka_unit_test(a_mean_stays_among_those_of_models_that_contradict_the_prior),
+      cmocka_unit_test(products_with_tails_hold_what_their_intervals_say),
+      cmocka_unit_test(fused_views_are_as_calibrated_as_each_of_them),
+      cmocka_unit_test(degrees_of_freedom_follow_contributions),
+      cmocka_unit_test(one_distribution_keeps_its_tails_and_noise_dilutes_them),
+      cmocka_unit_test(weights_are_learnt_by_the_tails_of_each_model),
       cmocka_unit_test(few_rows_teach_nothing),
       cmocka_unit_test(what_is_extreme_stays_finite),
   };
