@@ -98,29 +98,26 @@ static enum gpnn_status fit_first(const struct cli *cli, const struct fit_argume
                            : status;
 }
 
-/* The same again, once the sites are better; parameters stay if the new ones cannot be found. */
+/* The same again, once the sites are better: 'again', zeroed, gets the parameters of counts that
+ * follow from those in 'params', which change units meanwhile. */
 static enum gpnn_status fit_again(const struct fit_arguments *a, struct gpnn_count_sites *sites,
-                                  struct gpnn_parameters *params, struct gpnn_error *err)
+                                  struct gpnn_parameters *params, struct gpnn_parameters *again,
+                                  struct gpnn_error *err)
 {
   struct gpnn_dataset view;
   const struct gpnn_dataset *views[] = {&view};
-  struct gpnn_parameters again = {0};
   struct gpnn_choose_report report;
   gpnn_count_sites_standardise(sites, true, &view);
   struct gpnn_choose_options choose = regression(a, sites);
   continue_from(&choose, params);
   enum gpnn_status status =
       gpnn_parameters_change_units(params, -sites->centre / sites->unit, 1 / sites->unit, err);
-  if (status == GPNN_OK) status = gpnn_choose(1, views, &choose, NULL, NULL, &again, &report, err);
-  if (status == GPNN_OK) {
-    struct gpnn_parameters before = *params;
-    *params = again;
-    again = before;
-  }
-  gpnn_parameters_release(&again);
-  if (status == GPNN_OK || status == GPNN_ENUMERIC)
-    status = gpnn_parameters_change_units(params, sites->centre, sites->unit, err);
-  return status;
+  if (status != GPNN_OK) return status;
+  status = gpnn_choose(1, views, &choose, NULL, NULL, again, &report, err);
+  enum gpnn_status back = gpnn_parameters_change_units(params, sites->centre, sites->unit, err);
+  if (status == GPNN_OK) status = back;
+  return status == GPNN_OK ? gpnn_parameters_change_units(again, sites->centre, sites->unit, err)
+                           : status;
 }
 
 /* ---- sweeps ------------------------------------------------------------------------------- */
@@ -154,22 +151,87 @@ static enum gpnn_status sweep(const struct cli *cli, const struct fit_arguments 
   return GPNN_OK;
 }
 
+enum { SWEEPS = 8 };
+
+/* Takes other sites and parameters, with the loss that they leave, in place of those there are. */
+static void take(struct gpnn_count_sites *sites, struct gpnn_parameters *params,
+                 struct gpnn_count_sites_report *swept, struct gpnn_count_sites *other,
+                 struct gpnn_parameters *others, const struct gpnn_count_sites_report *left)
+{
+  const struct gpnn_count_sites old = *sites;
+  const struct gpnn_parameters before = *params;
+  *sites = *other;
+  *other = old;
+  *params = *others;
+  *others = before;
+  *swept = *left;
+}
+
+/* Estimates the parameters again from the sites, and keeps what comes of it if rows left out are
+ * predicted better: regression takes sites for normal, which those of few events are not. */
+static enum gpnn_status refine(const struct cli *cli, const struct fit_arguments *a,
+                               struct gpnn_count_sites *sites, struct gpnn_parameters *params,
+                               struct gpnn_count_sites_report *swept, struct gpnn_error *err)
+{
+  struct gpnn_count_sites other = {0};
+  struct gpnn_parameters again = {0};
+  struct gpnn_count_sites_report left = {.loss = INFINITY};
+  enum gpnn_status status = fit_again(a, sites, params, &again, err);
+  if (status == GPNN_OK) make_counts(a, params->dispersion, &again);
+  if (status == GPNN_OK) status = gpnn_count_sites_copy(&other, sites, err);
+  if (status == GPNN_OK) status = sweep(cli, a, SWEEPS, &other, &again, &left, err);
+  if (status == GPNN_OK && left.loss < swept->loss)
+    take(sites, params, swept, &other, &again, &left);
+  gpnn_count_sites_release(&other);
+  gpnn_parameters_release(&again);
+  return status == GPNN_ENUMERIC ? GPNN_OK : status; /* they stay if others cannot be found */
+}
+
+/* Quarters the kernel scale while rows left out are predicted better with the smaller one. */
+static enum gpnn_status shrink(const struct cli *cli, const struct fit_arguments *a,
+                               struct gpnn_count_sites *sites, struct gpnn_parameters *params,
+                               struct gpnn_count_sites_report *swept, struct gpnn_error *err)
+{
+  enum { MOST = 5 };
+  enum gpnn_status status = GPNN_OK;
+  bool helps = a->choose.fit.fixed_kernelscale == 0;
+  for (int k = 0; k < MOST && helps && status == GPNN_OK; k++) {
+    struct gpnn_count_sites other = {0};
+    struct gpnn_count_sites_report left;
+    const double scale = params->covariance.kernelscale, dispersion = params->dispersion;
+    double *constant = params->mean.n_coefficients > 0 ? params->mean.coefficients : NULL;
+    const double before = constant == NULL ? 0 : *constant;
+    status = gpnn_count_sites_copy(&other, sites, err);
+    params->covariance.kernelscale = 0.25 * scale;
+    if (status == GPNN_OK) status = sweep(cli, a, SWEEPS, &other, params, &left, err);
+    helps = status == GPNN_OK && left.loss < swept->loss;
+    if (helps) {
+      const struct gpnn_count_sites old = *sites;
+      *sites = other;
+      other = old;
+      *swept = left;
+    } else {
+      params->covariance.kernelscale = scale;
+      params->dispersion = dispersion;
+      if (constant != NULL) *constant = before;
+    }
+    gpnn_count_sites_release(&other);
+  }
+  return status;
+}
+
 /* Finds sites and parameters in turn. */
 static enum gpnn_status alternate(const struct cli *cli, const struct fit_arguments *a,
                                   struct gpnn_count_sites *sites, struct gpnn_parameters *params,
                                   struct gpnn_choose_report *report,
                                   struct gpnn_count_sites_report *swept, struct gpnn_error *err)
 {
-  enum { FIRST_SWEEPS = 2, LAST_SWEEPS = 8 };
   enum gpnn_status status = fit_first(cli, a, sites, params, report, err);
   if (status != GPNN_OK) return status;
   make_counts(a, a->dispersion, params);
-  status = sweep(cli, a, FIRST_SWEEPS, sites, params, swept, err);
-  double dispersion = params->dispersion;
-  if (status == GPNN_OK) status = fit_again(a, sites, params, err);
-  if (status != GPNN_OK) return status;
-  make_counts(a, dispersion, params);
-  return sweep(cli, a, LAST_SWEEPS, sites, params, swept, err);
+  status = sweep(cli, a, SWEEPS, sites, params, swept, err);
+  if (status == GPNN_OK) status = refine(cli, a, sites, params, swept, err);
+  return status == GPNN_OK ? shrink(cli, a, sites, params, swept, err) : status;
 }
 
 /* Adds comments for readers, and the sites to the state. */

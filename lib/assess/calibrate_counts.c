@@ -1,7 +1,7 @@
 /*
  * The calibration of counts: one factor on the variance of the latent function and its noise, which
- * makes the counts of rows most likely that no prediction used.  Where counts say little about it,
- * as small ones do, a normal prior on its logarithm keeps it near 1.
+ * makes the counts of rows most likely that no prediction used; their means stay.  Where counts say
+ * little about it, as small ones do, a normal prior on its logarithm keeps it near 1.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -68,7 +68,8 @@ static enum gpnn_status rows_init(struct rows *r, const struct gpnn_model *model
 
 static struct gpnn_count_latent latent_of(const struct rows *r, size_t i)
 {
-  return (struct gpnn_count_latent){r->mean[i], sqrt(r->factor * r->variance[i])};
+  return (struct gpnn_count_latent){r->mean[i] + 0.5 * (1 - r->factor) * r->variance[i],
+                                    sqrt(r->factor * r->variance[i])};
 }
 
 static void find_loss(void *context, size_t thread, size_t i)

@@ -260,7 +260,10 @@ static enum gpnn_status check_moments(const struct gpnn_scaling_columns *columns
     *at = n_in;
     return gpnn_fail(err, GPNN_EDATA, "does not vary");
   }
-  if (moments[n_in].sd == 0) return gpnn_fail(err, GPNN_EDATA, "the target does not vary");
+  if (moments[n_in].sd == 0)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "the target does not vary: it is %.10g in all rows to train on",
+                     moments[n_in].mean);
   for (size_t j = 0; j < regressors + columns->n_regressors; j++)
     if (isinf(moments[j].sd)) {
       *at = j;

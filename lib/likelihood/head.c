@@ -166,19 +166,30 @@ static bool is_of_counts(const struct gpnn_parameters *parameters)
   return gpnn_likelihood_is_of_counts(parameters->likelihood);
 }
 
+/* A factor widens what is known of f about another mean, so that of the counts stays what it was
+ * (gpnn-methods(7), equation 14.4). */
+static double counted_mean(const struct gpnn_parameters *parameters,
+                           const struct gpnn_latent_row *latent, double factor)
+{
+  return latent->mean + 0.5 * (1 - factor) * (latent->variance + parameters->covariance.noise);
+}
+
 /* Known noise is that of numbers. */
 static struct gpnn_predictive counted(const struct gpnn_parameters *parameters,
                                       const struct gpnn_latent_row *latent, double known_noise)
 {
   (void)known_noise;
   double variance = latent->variance + parameters->covariance.noise;
-  return (struct gpnn_predictive){latent->mean, factor_of(parameters, latent) * variance};
+  double factor = factor_of(parameters, latent);
+  return (struct gpnn_predictive){counted_mean(parameters, latent, factor), factor * variance};
 }
 
 static struct gpnn_predictive counted_function(const struct gpnn_parameters *parameters,
                                                const struct gpnn_latent_row *latent)
 {
-  return (struct gpnn_predictive){latent->mean, factor_of(parameters, latent) * latent->variance};
+  double factor = factor_of(parameters, latent);
+  return (struct gpnn_predictive){counted_mean(parameters, latent, factor),
+                                  factor * latent->variance};
 }
 
 static struct gpnn_head_parts counted_parts(const struct gpnn_parameters *parameters,

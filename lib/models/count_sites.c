@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/rng.h"
@@ -85,28 +86,65 @@ static double log_exposure(const struct gpnn_dataset *dataset, size_t i)
   return dataset->exposure == NULL ? 0 : log(dataset->exposure[i]);
 }
 
+/* Where nothing was counted, the rate that half an event would have. */
+static double events(double counted)
+{
+  return fmax(counted, 0.5);
+}
+
+/* The variance of f that makes counts vary as much as they do about the means of a constant rate
+ * e^f, by moments; not below 'least', as a table without any may be one of few events. */
+static double spread_of(const struct gpnn_count_sites *sites, double f, double least)
+{
+  double beyond = 0, squares = 0;
+  for (size_t i = 0; i < sites->dataset->n; i++) {
+    double mean = exp(f + log_exposure(sites->dataset, i)), error = sites->count[i] - mean;
+    beyond += error * error - mean;
+    squares += mean * mean;
+  }
+  return fmax(log1p(fmax(beyond / squares, 0)), least);
+}
+
+/* The sites under the constant rate of all rows and the variance of f that its failure shows. */
 static void begin(struct gpnn_count_sites *sites)
 {
+  const struct gpnn_count_law poisson = {INFINITY};
+  const double least = 0.05;
+  double counted = 0, exposed = 0;
   for (size_t i = 0; i < sites->dataset->n; i++) {
-    double about = sites->count[i] + 0.5;
-    sites->target[i] = log(about) - log_exposure(sites->dataset, i);
-    sites->noise[i] = 1 / about;
+    counted += sites->count[i];
+    exposed += exp(log_exposure(sites->dataset, i));
   }
+  const double f = log(events(counted) / exposed);
+  sites->spread = spread_of(sites, f, least);
+  for (size_t i = 0; i < sites->dataset->n; i++) {
+    const double log_e = log_exposure(sites->dataset, i);
+    const struct gpnn_count_latent latent = {f + log_e, sqrt(sites->spread)};
+    const struct gpnn_count_site site = gpnn_count_site(&poisson, sites->count[i], &latent);
+    sites->target[i] = site.target - log_e;
+    sites->noise[i] = site.noise;
+  }
+}
+
+static enum gpnn_status allocate_sites(struct gpnn_count_sites *sites, size_t n,
+                                       struct gpnn_error *err)
+{
+  double **const arrays[] = {&sites->count, &sites->target, &sites->noise, &sites->z,
+                             &sites->z_noise};
+  bool done = true;
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+    done = (*arrays[i] = gpnn_alloc(n, 1, sizeof **arrays)) != NULL && done;
+  if (done) return GPNN_OK;
+  gpnn_count_sites_release(sites);
+  return gpnn_fail_memory(err, "for counts");
 }
 
 enum gpnn_status gpnn_count_sites_new(struct gpnn_count_sites *sites,
                                       const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
-  size_t n = dataset->n;
-  struct gpnn_count_sites new = {.dataset = dataset,
-                                 .count = gpnn_alloc(n, 1, sizeof *new.count),
-                                 .target = gpnn_alloc(n, 1, sizeof *new.target),
-                                 .noise = gpnn_alloc(n, 1, sizeof *new.noise),
-                                 .z = gpnn_alloc(n, 1, sizeof *new.z),
-                                 .z_noise = gpnn_alloc(n, 1, sizeof *new.z_noise)};
+  struct gpnn_count_sites new = {.dataset = dataset};
   enum gpnn_status status = check_columns(dataset, err);
-  if (status == GPNN_OK && !(new.count &&new.target &&new.noise &&new.z &&new.z_noise))
-    status = gpnn_fail_memory(err, "for counts");
+  if (status == GPNN_OK) status = allocate_sites(&new, dataset->n, err);
   if (status == GPNN_OK) status = read_counts(dataset, new.count, err);
   if (status != GPNN_OK) {
     gpnn_count_sites_release(&new);
@@ -114,6 +152,21 @@ enum gpnn_status gpnn_count_sites_new(struct gpnn_count_sites *sites,
   }
   begin(&new);
   *sites = new;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_count_sites_copy(struct gpnn_count_sites *to,
+                                       const struct gpnn_count_sites *from, struct gpnn_error *err)
+{
+  const size_t n = from->dataset->n;
+  struct gpnn_count_sites new = {
+      .dataset = from->dataset, .spread = from->spread, .centre = from->centre, .unit = from->unit};
+  enum gpnn_status status = allocate_sites(&new, n, err);
+  if (status != GPNN_OK) return status;
+  memcpy(new.count, from->count, n * sizeof *new.count);
+  memcpy(new.target, from->target, n * sizeof *new.target);
+  memcpy(new.noise, from->noise, n * sizeof *new.noise);
+  *to = new;
   return GPNN_OK;
 }
 
@@ -131,11 +184,14 @@ void gpnn_count_sites_standardise(struct gpnn_count_sites *sites, bool has_mean,
                                   struct gpnn_dataset *view)
 {
   size_t n = sites->dataset->n;
-  double sum = 0, squares = 0;
-  for (size_t i = 0; i < n; i++) sum += sites->target[i];
-  sites->centre = has_mean ? sum / (double)n : 0;
-  for (size_t i = 0; i < n; i++) squares += pow(sites->target[i] - sites->centre, 2);
-  sites->unit = squares > 0 ? sqrt(squares / (double)n) : 1;
+  double sum = 0, weights = 0;
+  for (size_t i = 0; i < n; i++) {
+    double weight = 1 / (sites->noise[i] + sites->spread);
+    sum += weight * sites->target[i];
+    weights += weight;
+  }
+  sites->centre = has_mean ? sum / weights : 0;
+  sites->unit = sqrt(sites->spread);
   for (size_t i = 0; i < n; i++) {
     sites->z[i] = (sites->target[i] - sites->centre) / sites->unit;
     sites->z_noise[i] = sites->noise[i] / (sites->unit * sites->unit);
@@ -287,16 +343,50 @@ static void find_site(void *context, size_t thread, size_t i)
   s->sites->noise[i] = site.noise;
 }
 
+/* What has to be added to f so that predictions of all rows, each left out, add up to what was
+ * counted. */
+static double find_shift(const struct sweeps *s)
+{
+  double counted = 0, expected = 0;
+  for (size_t i = 0; i < s->view.n; i++) {
+    counted += s->sites->count[i];
+    expected += exp(latent_of(s, i).mean + 0.5 * s->variance[i]);
+  }
+  double shift = log(events(counted) / expected);
+  return isfinite(shift) && s->params->mean.n_coefficients > 0 ? shift : 0;
+}
+
+/* Moves the constant, and with it what is known of f at all rows. */
+static void shift_constant(struct sweeps *s, double shift)
+{
+  if (s->params->mean.n_coefficients > 0) s->params->mean.coefficients[0] += shift;
+  for (size_t i = 0; i < s->view.n; i++) s->mean[i] += shift;
+}
+
 /* One sweep; returns its loss. */
 static enum gpnn_status sweep(struct sweeps *s, const struct gpnn_model *first, double *loss,
                               struct gpnn_error *err)
 {
   enum gpnn_status status = predict(s, first, err);
   if (status != GPNN_OK) return status;
+  shift_constant(s, find_shift(s));
   bool finds = s->params->likelihood == GPNN_LIKELIHOOD_NEGBIN && !s->options->fixed_dispersion;
   *loss = finds ? find_dispersion(s) : loss_under(s, law_of(s->params));
   struct scoring scoring = {s, law_of(s->params)};
   gpnn_threads_each(s->options->threads, s->view.n, TOGETHER, find_site, &scoring);
+  return GPNN_OK;
+}
+
+/* Ends sweeps with sites and constant moved alike, so that all predictions move by as much and add
+ * up to what was counted. */
+static enum gpnn_status conclude(struct sweeps *s, const struct gpnn_model *first,
+                                 struct gpnn_error *err)
+{
+  enum gpnn_status status = predict(s, first, err);
+  if (status != GPNN_OK) return status;
+  const double shift = find_shift(s);
+  shift_constant(s, shift);
+  for (size_t i = 0; i < s->view.n; i++) s->sites->target[i] += shift;
   return GPNN_OK;
 }
 
@@ -325,6 +415,7 @@ enum gpnn_status gpnn_count_sites_sweep(struct gpnn_count_sites *sites,
     result.n_rows = s.n_scored;
     result.sweeps++;
   }
+  if (status == GPNN_OK) status = conclude(&s, first, err);
   gpnn_model_free(first);
   sweeps_release(&s);
   if (status == GPNN_OK) *report = result;

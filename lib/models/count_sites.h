@@ -4,12 +4,14 @@
  * equations 14.12 to 14.15).
  *
  * A count with exposure E has the mean E e^f.  Pseudo-targets are of f.  The first come from the
- * counts alone:
- *   target log((y + 1/2) / E),  noise 1 / (y + 1/2)
- * Then come sweeps.  Each predicts every training row from its neighbours without itself, and takes
- * the site of its count under that prediction; all rows at once, so that results depend neither on
- * their order nor on the number of threads.  The dispersion, unless it is fixed, is the one of a
- * grid under which the same predictions make the counts of some rows most likely.
+ * counts alone: they are the sites under the constant rate of all rows, and the variance of f with
+ * which this rate would make counts vary as they do.  Then come sweeps.  Each predicts every
+ * training row from its neighbours without itself, and takes the site of its count under that
+ * prediction; all rows at once, so that results depend neither on their order nor on the number of
+ * threads.  The dispersion, unless it is fixed, is the one of a grid under which the same
+ * predictions make the counts of some rows most likely.  The constant of the mean function moves so
+ * that the predictions add up to what was counted, before each sweep and, with the sites, after the
+ * last.
  *
  * Calling sequence: gpnn_count_sites_new(); gpnn_count_sites_standardise(), to estimate parameters
  * by regression, and gpnn_parameters_change_units() to bring these to the units of f;
@@ -47,6 +49,7 @@ struct gpnn_count_sites {
   const struct gpnn_dataset *dataset; /* borrowed; the view of the counts */
   double *count;                      /* owned; n */
   double *target, *noise;             /* owned; n of each */
+  double spread;                      /* about the variance of f, > 0 */
   double centre, unit;                /* of the targets, by gpnn_count_sites_standardise() */
   double *z, *z_noise;                /* owned; n of each: standardised by these */
 };
@@ -74,7 +77,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_count_sites_new(struct gpnn_count_sites *s
 
 /*
  * Sweeps with the parameters of the counts (likelihood Poisson or negative binomial, in units of
- * f), whose dispersion changes unless it is fixed or there is none.  The cost of each sweep is that
+ * f), whose dispersion changes unless it is fixed or there is none, and so does the constant of the
+ * mean function, if it has one.  The cost of each sweep is that
  * of predicting all rows.  Outcomes as for gpnn_model_predict(); 'sites' may then be partly
  * changed.
  */
@@ -84,12 +88,18 @@ gpnn_count_sites_sweep(struct gpnn_count_sites *sites, struct gpnn_parameters *p
                        struct gpnn_count_sites_report *report, struct gpnn_error *err);
 
 /*
- * Makes 'view' a view of regression on the current sites, standardised by their mean ('centre'; 0
- * unless 'has_mean') and standard deviation ('unit'), and without calibration rows.  It borrows
+ * Makes 'view' a view of regression on the current sites, standardised by their weighted mean
+ * ('centre'; 0 unless 'has_mean') and about the standard deviation of f ('unit'), and without
+ * calibration rows.  It borrows
  * from 'sites', and is valid until the next call of a function that changes these.
  */
 void gpnn_count_sites_standardise(struct gpnn_count_sites *sites, bool has_mean,
                                   struct gpnn_dataset *view);
+
+/* Copies the current sites, of the same dataset.  GPNN_ENOMEM: 'to' is untouched. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_count_sites_copy(struct gpnn_count_sites *to,
+                                                       const struct gpnn_count_sites *from,
+                                                       struct gpnn_error *err);
 
 void gpnn_count_sites_release(struct gpnn_count_sites *sites);
 

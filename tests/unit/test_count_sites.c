@@ -72,20 +72,70 @@ static struct gpnn_count_latent leave_out(const struct setting *s,
   return (struct gpnn_count_latent){(double)mean, sqrt((double)variance)};
 }
 
+/* The constant rate of all rows, and a variance that makes counts vary as they do about it. */
 static void first_sites_are_those_of_the_counts_alone(void **unused)
 {
   (void)unused;
   struct setting s;
   struct gpnn_count_sites sites = {0};
+  const struct gpnn_count_law poisson = {INFINITY};
+  double counted = 0, exposed = 0, beyond = 0, squares = 0;
   set_up(&s);
   assert_ok(gpnn_count_sites_new(&sites, &s.view, &err));
+  for (size_t i = 0; i < N; i++) counted += s.count[i], exposed += s.exposure[i];
   for (size_t i = 0; i < N; i++) {
+    const double mean = counted * s.exposure[i] / exposed;
+    beyond += pow(s.count[i] - mean, 2) - mean;
+    squares += mean * mean;
+  }
+  assert_near(sites.spread, log(1 + beyond / squares), 1e-12);
+  for (size_t i = 0; i < N; i++) {
+    const struct gpnn_count_latent latent = {log(counted * s.exposure[i] / exposed),
+                                             sqrt(sites.spread)};
+    const struct gpnn_count_site site = gpnn_count_site(&poisson, s.count[i], &latent);
     assert_true(sites.count[i] == s.count[i]);
-    assert_near(sites.target[i], log((s.count[i] + 0.5) / s.exposure[i]), 1e-14);
-    assert_near(sites.noise[i], 1 / (s.count[i] + 0.5), 1e-14);
+    assert_near(sites.target[i], site.target - log(s.exposure[i]), 1e-12);
+    assert_close(sites.noise[i], site.noise, 1e-12);
   }
   gpnn_count_sites_release(&sites);
   fixture_free(&s.f);
+}
+
+/* Where nothing was counted, or little, sites and their unit are numbers. */
+static void few_events_or_none_have_sites_too(void **unused)
+{
+  (void)unused;
+  for (int events = 0; events < 3; events++) {
+    struct setting s;
+    struct gpnn_count_sites sites = {0};
+    struct gpnn_dataset view;
+    set_up(&s);
+    for (size_t i = 0; i < N; i++) s.y[i] = ((i < (size_t)events ? 1 : 0) - 3) / 2.0;
+    assert_ok(gpnn_count_sites_new(&sites, &s.view, &err));
+    gpnn_count_sites_standardise(&sites, true, &view);
+    assert_true(sites.unit > 0 && sites.centre < -2);
+    for (size_t i = 0; i < N; i++) assert_true(isfinite(view.y[i]) && view.noise[i] > 0);
+    gpnn_count_sites_release(&sites);
+    fixture_free(&s.f);
+  }
+}
+
+/* What is known of f at all rows, each predicted from the others, with the constant moved so that
+ * predictions add up to the counts; returns by how much. */
+static double leave_out_each(const struct setting *s, const struct gpnn_parameters *params,
+                             const double *target, const double *noise,
+                             struct gpnn_count_latent *latent)
+{
+  double counted = 0, expected = 0;
+  for (size_t i = 0; i < N; i++) {
+    latent[i] = leave_out(s, params, target, noise, i);
+    latent[i].mean += log(s->exposure[i]);
+    counted += s->count[i];
+    expected += exp(latent[i].mean + 0.5 * latent[i].sd * latent[i].sd);
+  }
+  const double shift = log(counted / expected);
+  for (size_t i = 0; i < N; i++) latent[i].mean += shift;
+  return shift;
 }
 
 static void a_sweep_takes_the_site_under_the_prediction_from_all_other_rows(void **unused)
@@ -97,21 +147,28 @@ static void a_sweep_takes_the_site_under_the_prediction_from_all_other_rows(void
     struct setting s;
     struct gpnn_count_sites sites = {0}, before = {0};
     struct gpnn_count_sites_report report;
-    double lengthscale = 0.9, coefficient = 1.1, loss = 0;
-    struct gpnn_parameters params = parameters(likelihoods[l], &lengthscale, &coefficient);
+    struct gpnn_count_latent latent[N];
+    double lengthscale = 0.9, coefficient = 1.1, moved = 1.1, loss = 0, target[N], noise[N];
+    struct gpnn_parameters params = parameters(likelihoods[l], &lengthscale, &moved);
     const struct gpnn_count_sites_options options = {
         .sweeps = 1, .fixed_dispersion = true, .seed = 1, .threads = 2};
     set_up(&s);
     assert_ok(gpnn_count_sites_new(&sites, &s.view, &err));
     assert_ok(gpnn_count_sites_new(&before, &s.view, &err));
     assert_ok(gpnn_count_sites_sweep(&sites, &params, &options, &report, &err));
+    params.mean.coefficients = &coefficient;
+    coefficient += leave_out_each(&s, &params, before.target, before.noise, latent);
     for (size_t i = 0; i < N; i++) {
-      struct gpnn_count_latent latent = leave_out(&s, &params, before.target, before.noise, i);
-      latent.mean += log(s.exposure[i]);
-      struct gpnn_count_site site = gpnn_count_site(&laws[l], s.count[i], &latent);
-      assert_near(sites.target[i], site.target - log(s.exposure[i]), 1e-8);
-      assert_close(sites.noise[i], site.noise, 1e-8);
-      loss -= gpnn_count_marginal(&laws[l], &latent, s.count[i]) / N;
+      const struct gpnn_count_site site = gpnn_count_site(&laws[l], s.count[i], &latent[i]);
+      target[i] = site.target - log(s.exposure[i]);
+      noise[i] = site.noise;
+      loss -= gpnn_count_marginal(&laws[l], &latent[i], s.count[i]) / N;
+    }
+    const double last = leave_out_each(&s, &params, target, noise, latent);
+    assert_near(moved, coefficient + last, 1e-8);
+    for (size_t i = 0; i < N; i++) {
+      assert_near(sites.target[i], target[i] + last, 1e-8);
+      assert_close(sites.noise[i], noise[i], 1e-8);
     }
     assert_near(report.loss, loss, 1e-8);
     assert_true(report.n_rows == N && report.sweeps == 1);
@@ -159,10 +216,11 @@ static void threads_do_not_matter(void **unused)
   (void)unused;
   struct setting s;
   struct gpnn_count_sites sites[2] = {{0}, {0}};
-  double lengthscale = 0.9, coefficient = 1.1;
+  double lengthscale = 0.9;
   set_up(&s);
   for (int k = 0; k < 2; k++) {
     struct gpnn_count_sites_report report;
+    double coefficient = 1.1;
     struct gpnn_parameters params = parameters(GPNN_LIKELIHOOD_NEGBIN, &lengthscale, &coefficient);
     const struct gpnn_count_sites_options options = {.sweeps = 3, .seed = 1, .threads = 1 + 3 * k};
     params.neighbours = 10;
@@ -176,24 +234,23 @@ static void threads_do_not_matter(void **unused)
   fixture_free(&s.f);
 }
 
-static void standardised_sites_have_mean_zero_and_sd_one(void **unused)
+static void standardised_sites_have_a_weighted_mean_of_zero(void **unused)
 {
   (void)unused;
   struct setting s;
   struct gpnn_count_sites sites = {0};
   struct gpnn_dataset view;
-  double sum = 0, squares = 0;
+  double sum = 0;
   set_up(&s);
   assert_ok(gpnn_count_sites_new(&sites, &s.view, &err));
   gpnn_count_sites_standardise(&sites, true, &view);
   for (size_t i = 0; i < N; i++) {
-    sum += view.y[i];
-    squares += view.y[i] * view.y[i];
+    sum += view.y[i] / (1 + view.noise[i]);
     assert_near(sites.centre + sites.unit * view.y[i], sites.target[i], 1e-12);
     assert_near(sites.unit * sites.unit * view.noise[i], sites.noise[i], 1e-12);
   }
   assert_near(sum, 0, 1e-11);
-  assert_near(squares, N, 1e-11);
+  assert_near(sites.unit * sites.unit, sites.spread, 1e-12);
   assert_true(view.n_calibration == 0 && view.x == s.view.x);
   gpnn_count_sites_standardise(&sites, false, &view);
   assert_true(sites.centre == 0);
@@ -247,7 +304,8 @@ int main(void)
       cmocka_unit_test(a_sweep_takes_the_site_under_the_prediction_from_all_other_rows),
       cmocka_unit_test(sweeps_converge_to_the_best_dispersion),
       cmocka_unit_test(threads_do_not_matter),
-      cmocka_unit_test(standardised_sites_have_mean_zero_and_sd_one),
+      cmocka_unit_test(standardised_sites_have_a_weighted_mean_of_zero),
+      cmocka_unit_test(few_events_or_none_have_sites_too),
       cmocka_unit_test(targets_that_are_no_counts_are_named),
       cmocka_unit_test(standardising_and_back_keeps_counts_of_any_size),
   };
