@@ -35,6 +35,7 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "exposure", roles.exposure, "COL", "what counts are proportional to"),
     CLI_TEXT(0, "by", roles.by, "COL", "rows with the same value are left out together"),
     SKIP_OPTION(skip_bad, "leave bad rows out; all: however many"),
+    CLI_FLAG(0, "unique", unique, "keep one of each set of equal rows"),
     CLI_CHOICE(0, "preset", preset, "paper", "whiten, exactly 1000 calibration rows", presets),
     CLI_CHOICE(0, "standardise", training.standardise, "HOW", "inputs", scalings),
     CLI_LIST(0, "target-scale", target_scales, "MEAN,SD", "of a target (those of its rows)"),

@@ -19,6 +19,7 @@ static const struct cli_option options[] = {
     HANDED_ON(0, "geo", "LAT,LON", "inputs in degrees: positions on the globe"),
     HANDED_ON(0, "offset", "LIST", "known part of each target, to be added back"),
     HANDED_ON(0, "by", "COL", "rows with the same value are left out together"),
+    CLI_FLAG(0, "unique", unique, "learn from one of each set of equal rows"),
     HANDED_ON(0, "effort", "E", "how much to try: fast, normal, thorough (normal)"),
     HANDED_ON('m', "neighbours", "M", "neighbours to predict from, or auto (auto)"),
     HANDED_ON(0, "interval", "P[,P...]", "add central intervals, as in 0.95"),

@@ -113,7 +113,7 @@ static enum gpnn_status choose_rows(const struct cli *cli, const struct calibrat
   const struct gpnn_parameters *params = opened->channels[target].parameters;
   size_t n = dataset->n, fitted = params->provenance.fit_rows < n ? params->provenance.fit_rows : n;
   bool other = params->provenance.has_index && params->provenance.index != dataset->fingerprint;
-  bool circular = gpnn_calibrate_is_circular(params, n);
+  bool circular = gpnn_calibrate_is_circular(params, gpnn_dataset_n_distinct(dataset));
   bool possible = !other && across_is_possible(opened, target);
   *choice = (struct row_choice){.on = source(a),
                                 .has_more = dataset->stored == NULL && (possible || !circular),

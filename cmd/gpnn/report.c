@@ -241,6 +241,19 @@ static void put_class_scores(FILE *out, const struct gpnn_classification_result 
     fprintf(out, "; %zu of classes never seen in training", scores->n_unseen);
 }
 
+/* How well rows are predicted that have copies among the training rows. */
+static void put_with_copies(FILE *out, const struct gpnn_expected *expected)
+{
+  fprintf(out,
+          ", without copies of them (%zu training rows are copies of others); of rows that have "
+          "as many copies: ",
+          expected->n_copies);
+  if (expected->of_classes)
+    put_class_scores(out, &expected->classes_with_copies);
+  else
+    put_scores(out, &expected->scores_with_copies, expected->unit);
+}
+
 /* What is expected, if that is known, and whether it is worth anything. */
 static void put_expected(FILE *out, const struct gpnn_expected *expected, const char *rows)
 {
@@ -250,6 +263,7 @@ static void put_expected(FILE *out, const struct gpnn_expected *expected, const 
   else
     put_scores(out, &expected->scores, expected->unit);
   fprintf(out, "; from %zu %s", expected->scores.n, rows);
+  if (expected->n_copies > 0) put_with_copies(out, expected);
   if (expected->of_classes ? expected->classes.nll > (1 - little) * expected->nll_of_shares
                            : expected->scores.r2 < little)
     fprintf(out, "; hardly better than the %s: is it the column to predict (-y)?",

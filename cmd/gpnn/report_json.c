@@ -66,6 +66,17 @@ static void put_model(struct json *json, const struct gpnn_parameters *parameter
   json_text(json, "transform", gpnn_transform_name(parameters->transform.kind));
 }
 
+static void put_with_copies(struct json *json, const struct gpnn_expected *expected)
+{
+  json_count(json, "copies", expected->n_copies);
+  json_open(json, "with-copies", '{');
+  if (expected->of_classes)
+    put_class_scores(json, &expected->classes_with_copies);
+  else
+    put_scores(json, &expected->scores_with_copies, expected->unit);
+  json_close(json, '}');
+}
+
 static void put_outlook(struct json *json, const struct outlook *outlook)
 {
   static const char *const rows[] = {[GPNN_EXPECTED_HELD_OUT] = "held out",
@@ -79,6 +90,7 @@ static void put_outlook(struct json *json, const struct outlook *outlook)
       put_class_scores(json, &outlook->expected.classes);
     else
       put_scores(json, &outlook->expected.scores, outlook->expected.unit);
+    if (outlook->expected.n_copies > 0) put_with_copies(json, &outlook->expected);
   }
   json_close(json, '}');
 }

@@ -51,6 +51,7 @@ static const struct {
     {"exposure", INDEX},
     {"calibration-rows", INDEX},
     {"skip-bad", INDEX},
+    {"unique", INDEX},
     {"neighbours", INDEX | FIT},
     {"effort", FIT},
     {"kernel", FIT},

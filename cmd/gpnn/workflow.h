@@ -14,7 +14,7 @@ struct workflow_arguments {
   /* Of options that are handed on as they stand on the command line (struct cli_given); nothing
    * looks at these. */
   const char *handed_on;
-  bool classes, append;
+  bool classes, append, unique;
   enum skip_bad skip_bad;
 };
 

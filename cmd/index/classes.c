@@ -69,7 +69,7 @@ void classes_describe(const struct cli *cli, const char *name, const struct gpnn
     const struct gpnn_column *column = gpnn_schema_target(schema, t);
     if (gpnn_schema_has_classes(schema, t)) {
       warn_of_single(cli, name, column, target->n_rows);
-      if (schema->has_by) warn_of_held_out(cli, name, &training->dataset, t);
+      if (training->row_group != NULL) warn_of_held_out(cli, name, &training->dataset, t);
     } else if (looks_like_classes(target, training->n - training->n_lacking[t])) {
       cli_warn(cli,
                "%s: target '%s' has only %zu different values: if they are classes, use --classes",

@@ -29,10 +29,13 @@ static const char *volatile unfinished;
 /* An option that only makes sense when a table is read; NULL if none was given. */
 static const char *table_option(const struct cli *cli)
 {
-  static const char *const names[] = {
-      "auto",     "target", "classes",     "inputs",       "drop",       "one-hot",         "date",
-      "period",   "geo",    "regressors",  "row-noise",    "offset",     "exposure",        "by",
-      "skip-bad", "preset", "standardise", "target-scale", "whiten-eps", "calibration-rows"};
+  static const char *const names[] = {"auto",         "target",     "classes",
+                                      "inputs",       "drop",       "one-hot",
+                                      "date",         "period",     "geo",
+                                      "regressors",   "row-noise",  "offset",
+                                      "exposure",     "by",         "skip-bad",
+                                      "unique",       "preset",     "standardise",
+                                      "target-scale", "whiten-eps", "calibration-rows"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (cli_given(cli, names[i])) return names[i];
   return NULL;
@@ -213,6 +216,21 @@ static void warn_of_all_far(const struct cli *cli, const char *name,
              outliers->n - SHOWN);
 }
 
+static void describe_copies(const struct cli *cli, const char *name,
+                            const struct gpnn_training *training)
+{
+  if (training->n_dropped > 0)
+    cli_warn(cli, "%s: %zu rows equal an earlier one and are left out: %zu remain", name,
+             training->n_dropped, training->n);
+  if (training->set != NULL)
+    cli_warn(
+        cli,
+        "%s: %zu of %zu rows equal others in inputs and target (%zu are different): copies are "
+        "left out together when errors are estimated; if a row is one observation read "
+        "several times, use --unique",
+        name, training->n_copied, training->n, training->n_sets);
+}
+
 static void describe_training(const struct cli *cli, const struct gpnn_table *table,
                               const struct gpnn_training *training)
 {
@@ -221,6 +239,7 @@ static void describe_training(const struct cli *cli, const struct gpnn_table *ta
   const struct gpnn_scaling *scaling = &dataset->scaling;
   char shown[GPNN_MASK_BYTES];
   struct gpnn_feature_cursor at = {0};
+  describe_copies(cli, name, training);
   warn_of_outlier(cli, name, training);
   warn_of_all_far(cli, name, training);
   classes_describe(cli, name, training);
@@ -259,8 +278,8 @@ static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *tabl
                                   struct gpnn_error *err)
 {
   struct gpnn_profile profile = {.n_columns = 0};
-  const struct gpnn_training_reading how = {a->skip_bad != SKIP_NONE, cli->threads, show_rows_read,
-                                            &profile};
+  const struct gpnn_training_reading how = {a->skip_bad != SKIP_NONE, a->unique, cli->threads,
+                                            show_rows_read, &profile};
   enum gpnn_status status = gpnn_training_begin(training, table, &a->roles, a->output, err);
   if (status == GPNN_OK) status = gpnn_training_read(training, table, &how, err);
   bool is_single_column = status == GPNN_EINVAL && gpnn_table_columns(table) < 2;

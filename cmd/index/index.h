@@ -19,6 +19,7 @@ struct index_arguments {
   const char *output, *metric, *shown_as;    /* NULL: not given */
   enum index_preset preset;
   enum skip_bad skip_bad;
+  bool unique;
   bool surveys; /* --auto */
   struct gpnn_training_options training;
   struct gpnn_search_options search;

@@ -271,8 +271,9 @@ static enum gpnn_expected_on choose(const struct job *job)
   bool can_refit = params->likelihood != GPNN_LIKELIHOOD_GAUSSIAN && !other &&
                    dataset->n >= FEWEST_TO_REFIT && gpnn_channels_can_refit(job->n, job->channels);
   if (few && can_refit)
-    return gpnn_calibrate_is_circular(params, dataset->n) ? GPNN_EXPECTED_CROSS_FITTED
-                                                          : GPNN_EXPECTED_LEFT_OUT;
+    return gpnn_calibrate_is_circular(params, gpnn_dataset_n_distinct(dataset))
+               ? GPNN_EXPECTED_CROSS_FITTED
+               : GPNN_EXPECTED_LEFT_OUT;
   return dataset->n_calibration > 0 ? GPNN_EXPECTED_HELD_OUT : GPNN_EXPECTED_LEFT_OUT;
 }
 
@@ -328,6 +329,27 @@ static enum gpnn_status score_all(struct job *job, enum gpnn_expected_on *on,
   return status;
 }
 
+/* Scores training rows each predicted from all others, those that are copies of it too. */
+static enum gpnn_status score_with_copies(struct job *job, struct gpnn_expected *found,
+                                          struct gpnn_error *err)
+{
+  const struct gpnn_model_options options = {.threads = job->options.threads};
+  struct gpnn_dataset rows = *channel_of(job)->dataset;
+  const struct gpnn_channel channel = {&rows, channel_of(job)->parameters};
+  struct gpnn_model *model = NULL;
+  rows.row_group = NULL;
+  rows.n_row_groups = 0;
+  forget(job);
+  enum gpnn_status status = gpnn_model_new(&model, 1, &channel, &options, err);
+  if (status == GPNN_OK) status = score_left_out(job, model, err);
+  struct gpnn_expected with_copies = {0};
+  if (status == GPNN_OK) status = finish(job, &with_copies, err);
+  found->scores_with_copies = with_copies.scores;
+  found->classes_with_copies = with_copies.classes;
+  gpnn_model_free(model);
+  return status;
+}
+
 enum gpnn_status gpnn_expected_scores(size_t n, const struct gpnn_channel *channels, size_t target,
                                       const struct gpnn_dataset *truths,
                                       const struct gpnn_expected_options *options,
@@ -345,6 +367,9 @@ enum gpnn_status gpnn_expected_scores(size_t n, const struct gpnn_channel *chann
   enum gpnn_status status = job.n_classes > 0 ? set_shares(&job, err) : GPNN_OK;
   if (status == GPNN_OK) status = score_all(&job, &found.on, err);
   if (status == GPNN_OK) status = finish(&job, &found, err);
+  const struct gpnn_dataset *rows = channel_of(&job)->dataset;
+  found.n_copies = rows->n - gpnn_dataset_n_distinct(rows);
+  if (status == GPNN_OK && found.n_copies > 0) status = score_with_copies(&job, &found, err);
   gpnn_metrics_release(&job.metrics);
   gpnn_classification_release(&job.classes);
   free(job.share);

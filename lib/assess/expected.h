@@ -9,6 +9,10 @@
  * parameters are estimated again without them, a fifth at a time (assess/crossfit.h); where that is
  * impossible, the rows held out have to do.
  *
+ * Training rows that are copies of each other are left out together, so that these are the scores
+ * of new rows.  Rows that have copies are predicted better: how well, is told by the random 1000
+ * training rows, each predicted from all others, with its copies.
+ *
  * The scale of errors is usually calibrated on the same rows, by a handful of numbers, so that NLL
  * and coverage are a little better than on new rows; RMSE and R^2 do not depend on it.  Of classes
  * that is true of the temperature and the NLL, on which the error does not depend.
@@ -43,6 +47,11 @@ struct gpnn_expected {
   bool of_classes;
   struct gpnn_classification_result classes; /* of classes */
   double nll_of_shares; /* of classes: the NLL if every row got their shares in the training rows */
+  size_t n_copies;      /* training rows that are copies of others (dataset/training.h), which are
+                           left out with them; 0: none.  For rows that have as many copies among the
+                           training rows as these have: */
+  struct gpnn_metrics_result scores_with_copies;
+  struct gpnn_classification_result classes_with_copies;
 };
 
 struct gpnn_expected_options {

@@ -1,6 +1,7 @@
 #include "dataset/dataset.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -135,6 +136,34 @@ const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset, size_t g
   size_t feature = 0, kept = 0;
   while (!gpnn_dataset_keeps(dataset, feature) || dataset->group[kept++] != group) feature++;
   return gpnn_schema_group_name(&dataset->schema, NULL, feature, name);
+}
+
+/* ---- copies ------------------------------------------------------------------------------- */
+
+bool gpnn_dataset_has_copies(const struct gpnn_dataset *dataset)
+{
+  return dataset->row_group != NULL && !dataset->schema.has_by;
+}
+
+size_t gpnn_dataset_n_distinct(const struct gpnn_dataset *dataset)
+{
+  bool fewer = gpnn_dataset_has_copies(dataset) && dataset->n_row_groups < dataset->n;
+  return fewer ? dataset->n_row_groups : dataset->n;
+}
+
+size_t gpnn_dataset_distinct(const struct gpnn_dataset *dataset, bool *is_first)
+{
+  size_t n = 0;
+  bool *has_been = gpnn_alloc(dataset->n_row_groups, 1, sizeof *has_been);
+  if (has_been == NULL) return 0;
+  for (size_t i = 0; i < dataset->n; i++) {
+    size_t group = dataset->row_group[i];
+    is_first[i] = group >= dataset->n_row_groups || !has_been[group];
+    if (group < dataset->n_row_groups) has_been[group] = true;
+    n += is_first[i];
+  }
+  free(has_been);
+  return n;
 }
 
 /* ---- search ------------------------------------------------------------------------------- */

@@ -69,7 +69,8 @@ struct gpnn_dataset {
                                   where the target is missing */
   const double *exposure;      /* n: what a count is proportional to, > 0, in units of the table and
                                   the same for all targets; NULL: none */
-  size_t n_row_groups;         /* groups of training rows that belong together; 0: none */
+  size_t n_row_groups;         /* groups of training rows that belong together, those of a column
+                                  or sets of copies (gpnn_dataset_has_copies()); 0: none */
   const uint32_t *row_group;   /* n: the group of each row, from 0; NULL: none.  A row that is left
                                   out is not predicted from others of its group, and rows held out
                                   for calibration belong to other groups */
@@ -142,6 +143,16 @@ void gpnn_dataset_count_classes(const struct gpnn_dataset *view, size_t *counts)
 
 /* A target of the table, standardised as the targets of a view are. */
 double gpnn_dataset_standardise(const struct gpnn_dataset *dataset, double y);
+
+/* True if the groups of rows are sets of copies, rows with the same inputs and targets. */
+bool gpnn_dataset_has_copies(const struct gpnn_dataset *dataset);
+
+/* How many training rows there are, each set of copies counted once. */
+size_t gpnn_dataset_n_distinct(const struct gpnn_dataset *dataset);
+
+/* Marks the first row of each group in 'is_first' (n of them); returns how many they are, or 0 if
+ * there is not enough memory.  Rows must have groups; any that are damaged count as first. */
+size_t gpnn_dataset_distinct(const struct gpnn_dataset *dataset, bool *is_first);
 
 /* True if the views of targets 'a' and 'b' have the same rows. */
 bool gpnn_dataset_share_rows(const struct gpnn_dataset *dataset, size_t a, size_t b);

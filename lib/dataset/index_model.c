@@ -216,7 +216,7 @@ enum gpnn_status gpnn_index_read_model(struct gpnn_index *index, struct gpnn_err
   if (status == GPNN_OK) status = gpnn_state_of_container(&index->arrays, index->container, err);
   if (status == GPNN_OK) status = check_finite(index, err);
   if (status == GPNN_OK &&
-      (dataset->schema.has_by || dataset->n_exchanged > 0 || index->present != NULL))
+      (dataset->n_row_groups > 0 || dataset->n_exchanged > 0 || index->present != NULL))
     status = gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: it has sections of rows, but no rows",
                        gpnn_container_path(index->container));
   if (status != GPNN_OK) return status;

@@ -222,6 +222,16 @@ enum gpnn_status gpnn_index_find_rows(const struct gpnn_index *index, const char
   return GPNN_OK;
 }
 
+/* The number of sets of copies, which are groups of rows as those of a column are. */
+static void decode_copies(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_dataset *dataset = &index->dataset;
+  require(cursor, !dataset->schema.has_by);
+  dataset->n_row_groups = take_size(cursor);
+  require(cursor, dataset->n_row_groups > 0);
+  require(cursor, dataset->n_row_groups <= dataset->n);
+}
+
 enum gpnn_status gpnn_index_read_metadata(struct gpnn_index *index, bool is_grid,
                                           struct gpnn_error *err)
 {
@@ -235,6 +245,7 @@ enum gpnn_status gpnn_index_read_metadata(struct gpnn_index *index, bool is_grid
     status = gpnn_index_read_optional(index, "OCOL", gpnn_index_decode_offsets, err);
   if (status == GPNN_OK)
     status = gpnn_index_read_optional(index, "GCOL", gpnn_index_decode_groups, err);
+  if (status == GPNN_OK) status = gpnn_index_read_optional(index, "COPY", decode_copies, err);
   if (status == GPNN_OK)
     status = gpnn_index_read_optional(index, "CLAS", gpnn_index_decode_classes, err);
   if (status == GPNN_OK)
@@ -306,7 +317,7 @@ static enum gpnn_status find_row_groups(struct gpnn_index *index, struct gpnn_er
   struct gpnn_dataset *dataset = &index->dataset;
   const struct gpnn_container_section *section;
   size_t length;
-  if (!dataset->schema.has_by) return GPNN_OK;
+  if (dataset->n_row_groups == 0) return GPNN_OK;
   enum gpnn_status status = gpnn_index_find_section(index, "GRPS", &section, err);
   if (status != GPNN_OK) return status;
   if (!gpnn_multiply(dataset->n, sizeof *dataset->row_group, &length) || section->length != length)

@@ -28,8 +28,8 @@ static const struct gpnn_container_tag tags[] = {
     {"GCOL", true, 6},  {"GRPS", true, 6},  {"NOTA", true, 7},  {"COLX", true, 8},
     {"HAVE", true, 9},  {"PART", true, 9},  {"CLAS", true, 10}, {"TAIL", true, 10},
     {"EXCH", true, 10}, {"ECOL", true, 10}, {"EXPO", true, 10}, {"CALE", true, 10},
-    {"SRCH", true, 0},  {"ROTN", true, 2},  {"SAME", true, 4},  {"FAIS", false, 0},
-    {"TREE", true, 2},
+    {"COPY", true, 11}, {"SRCH", true, 0},  {"ROTN", true, 2},  {"SAME", true, 4},
+    {"FAIS", false, 0}, {"TREE", true, 2},
 };
 
 const struct gpnn_container_format gpnn_index_format = {GPNN_CONTAINER_INDEX,
@@ -219,6 +219,10 @@ static enum gpnn_status write_columns(struct gpnn_index_writing *writing,
     gpnn_index_compose_groups(blob, dataset);
     status = gpnn_index_write_blob(writing, "GCOL", true, blob, err);
   }
+  if (status == GPNN_OK && gpnn_dataset_has_copies(dataset)) {
+    put_u64(blob, dataset->n_row_groups);
+    status = gpnn_index_write_blob(writing, "COPY", true, blob, err);
+  }
   if (status == GPNN_OK && gpnn_index_has_classes(schema)) {
     gpnn_index_compose_classes(blob, schema);
     status = gpnn_index_write_blob(writing, "CLAS", true, blob, err);
@@ -307,7 +311,7 @@ static enum gpnn_status write_other_columns(struct gpnn_index_writing *writing,
     if (status == GPNN_OK)
       status = gpnn_index_write_rows(writing, "CALE", c, 1, dataset->calibration_exposure, err);
   }
-  if (dataset->schema.has_by && status == GPNN_OK)
+  if (dataset->row_group != NULL && status == GPNN_OK)
     status = gpnn_index_write_section(writing, "GRPS", true, dataset->row_group,
                                       n * sizeof *dataset->row_group, err);
   return status;

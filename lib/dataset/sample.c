@@ -53,6 +53,7 @@ static void copy_view(struct gpnn_dataset *to, const struct gpnn_dataset *from,
   to->regressors = shared->regressors;
   to->exposure = shared->exposure;
   to->row_group = shared->row_group;
+  if (to->row_group == NULL) to->n_row_groups = 0;
   to->y = copy_rows(next, from->y, 1, n, row);
   to->noise = copy_rows(next, from->noise, 1, n, row);
   to->offset = copy_rows(next, from->offset, 1, n, row);
@@ -114,6 +115,25 @@ enum gpnn_status gpnn_sample_draw(struct gpnn_sample **sample, const struct gpnn
   enum gpnn_status status = draw_rows(dataset->n, n_rows, seed, row, err);
   if (status == GPNN_OK) status = gpnn_sample_take(sample, dataset, n_rows, row, err);
   free(row);
+  return status;
+}
+
+enum gpnn_status gpnn_sample_distinct(struct gpnn_sample **sample,
+                                      const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  size_t n = 0;
+  struct gpnn_dataset alone = *dataset;
+  uint64_t *row = gpnn_alloc(dataset->n, 1, sizeof *row);
+  bool *is_first = gpnn_alloc(dataset->n, 1, sizeof *is_first);
+  bool enough = row != NULL && is_first != NULL && gpnn_dataset_distinct(dataset, is_first) > 0;
+  for (size_t i = 0; i < dataset->n && enough; i++)
+    if (is_first[i]) row[n++] = i;
+  alone.row_group = NULL;
+  alone.n_row_groups = 0;
+  enum gpnn_status status = enough ? gpnn_sample_take(sample, &alone, n, row, err)
+                                   : gpnn_fail_memory(err, "for the distinct rows");
+  free(row);
+  free(is_first);
   return status;
 }
 

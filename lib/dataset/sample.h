@@ -30,6 +30,12 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_sample_take(struct gpnn_sample **sample,
                                                   const struct gpnn_dataset *dataset, size_t n_rows,
                                                   const uint64_t *row, struct gpnn_error *err);
 
+/* Copies the first row of each group of a dataset whose rows have groups, without their groups.
+ * GPNN_ENOMEM: '*sample' is not set. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_sample_distinct(struct gpnn_sample **sample,
+                                                      const struct gpnn_dataset *dataset,
+                                                      struct gpnn_error *err);
+
 /* Copies the training rows that have every target; 'dataset' is that of all rows.  GPNN_EDATA:
  * there are none.  GPNN_ENOMEM: '*sample' is not set. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_sample_common(struct gpnn_sample **sample,

@@ -158,7 +158,7 @@ static enum gpnn_status hold_out(struct gpnn_training *training, uint64_t seed, 
                                  uint64_t **held_out, struct gpnn_error *err)
 {
   rows->n_held_out = c;
-  if (rows->schema->has_by)
+  if (rows->schema->has_by || training->set != NULL)
     return gpnn_training_draw_groups(training, seed, c, &rows->n_held_out, drawn, held_out, err);
   enum gpnn_status status = draw(training->n, seed, c, drawn, held_out, err);
   if (status != GPNN_OK || !training->has_classes) return status;
@@ -174,6 +174,7 @@ static enum gpnn_status finish(struct gpnn_training *training,
   enum gpnn_status status = choose_rows(training, options, &c, err);
   if (status == GPNN_OK) status = gpnn_training_sort_classes(training, err);
   if (status == GPNN_OK) status = gpnn_spool_map(&training->read, err);
+  if (status == GPNN_OK) status = gpnn_training_find_copies(training, err);
   struct gpnn_training_rows rows = {.schema = &dataset->schema,
                                     .read = training->read.numbers,
                                     .mapping = gpnn_spool_mapping(&training->read),
@@ -249,7 +250,9 @@ void gpnn_training_release(struct gpnn_training *training)
   gpnn_spool_release(&training->rows);
   free(training->held_out);
   gpnn_groups_release(&training->groups);
+  gpnn_groups_release(&training->seen);
   free(training->row_group);
+  free(training->set);
   free(training->n_lacking);
   *training = (struct gpnn_training)GPNN_TRAINING_INIT;
 }

@@ -92,6 +92,11 @@ struct gpnn_training {
   double *held_out;             /* owned; the calibration rows, likewise */
   struct gpnn_groups groups;    /* of all rows read */
   uint32_t *row_group;          /* owned; those of the training rows, 4 bytes a row; NULL: none */
+  uint32_t *set;                /* owned; the set of copies that each row read belongs to, from 0;
+                                   NULL: rows have groups, or hardly any copies */
+  size_t n_sets, n_copied;      /* sets, and rows that have a copy; 0 without 'set' */
+  struct gpnn_groups seen;      /* rows read so far, if only one of each set is kept */
+  size_t n_dropped;             /* the others, which have been left out */
   struct gpnn_skipped skipped;  /* rows left out */
   struct gpnn_dataset dataset;  /* schema and n_skipped grow; the rest is set at the end */
   double outlier;               /* the target's value, in table units, that contributes most to */
@@ -117,6 +122,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_begin(struct gpnn_training *train
 /* How a table is read. */
 struct gpnn_training_reading {
   bool skip_bad; /* leave bad rows out and count them instead of failing */
+  bool unique;   /* leave out rows that equal an earlier one in all columns that are used, and count
+                    them */
   int threads;   /* above 1: records are split, read as numbers and stored at the same time */
   /* Called now and then with the rows so far, and the share of the table that they are or NaN
    * (gpnn_input_share()); or NULL. */
@@ -145,6 +152,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_read(struct gpnn_training *traini
 
 /*
  * Completes 'dataset' except for its groups of inputs.
+ *
+ * Rows that are equal in all columns that are used are copies of each other, if they are at least a
+ * hundredth of all, and rows equal in inputs have the same targets so much more often than others
+ * that no chance explains it.  Sets of copies are then groups of rows ('row_group' of the dataset),
+ * unless a column has groups.
  *
  * Rows are held out for calibration at random.  If they have groups, whole groups are held out, in
  * random order, until there are enough rows; groups that would make them more than twice as many

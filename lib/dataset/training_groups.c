@@ -11,7 +11,8 @@
 /* Rows as read, and their groups. */
 struct grouped {
   size_t n, n_groups, width;
-  const double *read; /* n by width; the number of the group comes last */
+  const double *read;  /* n by width; the number of the group comes last, unless there is a: */
+  const uint32_t *set; /* n: the group of each row; NULL: there is none */
   struct gpnn_mapping mapping;
   size_t *n_rows;   /* owned; of each group */
   uint32_t *number; /* owned; of each group among those that stay, from 0; UINT32_MAX: held out */
@@ -19,6 +20,7 @@ struct grouped {
 
 static uint32_t group_of(const struct grouped *grouped, size_t row)
 {
+  if (grouped->set != NULL) return grouped->set[row];
   return (uint32_t)grouped->read[(row + 1) * grouped->width - 1];
 }
 
@@ -26,7 +28,7 @@ static uint32_t group_of(const struct grouped *grouped, size_t row)
 static void evict_behind(const struct grouped *grouped, size_t row)
 {
   size_t stretch = GPNN_MAPPING_STRIDE / (grouped->width * sizeof *grouped->read) + 1;
-  if (row == 0 || row % stretch != 0) return;
+  if (row == 0 || row % stretch != 0 || grouped->set != NULL) return;
   gpnn_mapping_evict(grouped->mapping, grouped->read + (row - stretch) * grouped->width,
                      stretch * grouped->width * sizeof *grouped->read);
 }
@@ -45,13 +47,15 @@ static enum gpnn_status count_rows(struct grouped *grouped, struct gpnn_error *e
 }
 
 /* Holds out groups in random order until their rows are enough, passing over those that would make
- * them more than twice as many.  Returns how many rows they are. */
+ * them more than twice as many; of sets of copies, one of which may have nearly all rows, at most
+ * half.  Returns how many rows they are. */
 static size_t take_in_order(struct grouped *grouped, const uint64_t *order, size_t wanted)
 {
-  size_t total = 0;
-  for (size_t i = 0; i < grouped->n_groups && total < wanted; i++) {
+  size_t total = 0, left = grouped->set == NULL ? grouped->n_groups : grouped->n_groups / 2;
+  for (size_t i = 0; i < grouped->n_groups && total < wanted && left > 0; i++) {
     if (grouped->n_rows[order[i]] > 2 * wanted - total) continue;
     total += grouped->n_rows[order[i]];
+    left--;
     grouped->number[order[i]] = UINT32_MAX;
   }
   return total;
@@ -90,7 +94,9 @@ static enum gpnn_status choose_groups(struct grouped *grouped, struct gpnn_rng *
   enum gpnn_status status = gpnn_rng_sample(rng, grouped->n_groups, grouped->n_groups, order, err);
   if (status == GPNN_OK) {
     size_t total = take_in_order(grouped, order, wanted);
-    if (total < wanted && total <= grouped->n / 2) total = take_smallest(grouped, total);
+    bool may_take_more = grouped->set == NULL || total == 0;
+    if (may_take_more && total < wanted && total <= grouped->n / 2)
+      total = take_smallest(grouped, total);
     if (total == 0 && wanted > 0)
       status = gpnn_fail(err, GPNN_EDATA,
                          "no group of rows is small enough to hold out for calibration: give "
@@ -158,9 +164,11 @@ enum gpnn_status gpnn_training_draw_groups(struct gpnn_training *training, uint6
                                            uint64_t **ascending, struct gpnn_error *err)
 {
   struct grouped grouped = {.n = training->n,
-                            .n_groups = training->groups.n,
+                            .n_groups =
+                                training->set == NULL ? training->groups.n : training->n_sets,
                             .width = training->width,
                             .read = training->read.numbers,
+                            .set = training->set,
                             .mapping = gpnn_spool_mapping(&training->read)};
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, seed, GPNN_RNG_HOLD_OUT);

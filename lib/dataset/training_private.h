@@ -39,6 +39,15 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_draw_groups(struct gpnn_training 
                                                            uint64_t **ascending,
                                                            struct gpnn_error *err);
 
+/* ---- copies ---- */
+
+/* The hash of a row as read, by which copies are known. */
+uint64_t gpnn_training_hash(const struct gpnn_training *training, const double *row);
+
+/* Finds the sets of copies among the rows, which must be mapped.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_find_copies(struct gpnn_training *training,
+                                                           struct gpnn_error *err);
+
 /* ---- classes ---- */
 
 /* Finds out of each target that is undecided, and of which one of 'records' has a value, whether it

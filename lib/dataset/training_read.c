@@ -215,6 +215,24 @@ static void count_targets(struct gpnn_training *training, const double *row)
   }
 }
 
+/* True if only one of each set of copies is kept and this row is not the first of its set, which is
+ * then counted. */
+static enum gpnn_status check_copy(struct reading *r, const double *row, bool *is_copy,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_training *training = r->training;
+  *is_copy = false;
+  if (!r->how->unique) return GPNN_OK;
+  uint32_t number;
+  uint64_t hash = gpnn_training_hash(training, row);
+  size_t before = training->seen.n;
+  enum gpnn_status status =
+      gpnn_groups_number(&training->seen, (const char *)&hash, sizeof hash, &number, err);
+  *is_copy = status == GPNN_OK && training->seen.n == before;
+  training->n_dropped += *is_copy;
+  return status;
+}
+
 /* Reads all records of a batch.  GPNN_EDATA: one is bad, in 'why', and bad rows are not left out;
  * '*line' is its line, or SIZE_MAX if none is. */
 static enum gpnn_status read_batch(struct reading *r, struct batch *batch, size_t *line,
@@ -229,7 +247,10 @@ static enum gpnn_status read_batch(struct reading *r, struct batch *batch, size_
   for (size_t i = 0; i < batch->records.n; i++) {
     const struct gpnn_record record = gpnn_records_get(&batch->records, i);
     double *row = batch->rows + batch->n * training->width;
+    bool is_copy = false;
     enum gpnn_status status = read_row(r, &record, row, why);
+    if (status == GPNN_OK) status = check_copy(r, row, &is_copy, why);
+    if (status == GPNN_OK && is_copy) continue;
     if (status == GPNN_OK) {
       count_targets(training, row);
       batch->n++;

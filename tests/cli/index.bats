@@ -343,7 +343,7 @@ gpnn-index: wild.tsv: if so,
   for table in bike poletele protein; do
     gpnn-index --search flat -m 10 --drop dteday -o t.gpi "$GPNN_ROOT/tests/data/$table.tsv.gz" 2>err.txt ||
       gpnn-index --search flat -m 10 -o t.gpi "$GPNN_ROOT/tests/data/$table.tsv.gz" 2>err.txt
-    assert_equal "$(warnings err.txt)" ''
+    assert_equal "$(warnings err.txt | grep -v 'equal others')" ''
     gpnn-info t.gpi >info
     [[ $(grep -c -e LIMS -e limits info) == 0 ]]
   done

@@ -47,6 +47,7 @@ static void group_rows(struct setting *s, size_t n_groups, uint32_t group[N])
   s->grouped = *s->f.data;
   s->grouped.row_group = group;
   s->grouped.n_row_groups = n_groups;
+  s->grouped.schema.has_by = true; /* else they are sets of copies */
   s->grouped.source = NULL;
   gpnn_model_free(s->model);
   assert_ok(make_model(&s->model, &s->grouped, &s->params, 0, 1, &err));

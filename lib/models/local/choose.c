@@ -466,6 +466,16 @@ static enum gpnn_status choose_in(struct gpnn_choice *c, const struct gpnn_choic
   return status == GPNN_OK ? refit(c, err) : status;
 }
 
+/* What predicts from all distinct rows predicts from their copies too. */
+static void take_all_neighbours(size_t n, struct gpnn_parameters *params, size_t n_distinct,
+                                size_t n_all)
+{
+  for (size_t t = 0; t < n; t++) {
+    if (params[t].neighbours >= n_distinct) params[t].neighbours = n_all;
+    take_all_neighbours(params[t].n_members, params[t].members, n_distinct, n_all);
+  }
+}
+
 enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[],
                              const struct gpnn_choose_options *options,
                              gpnn_choose_listener *listener, void *context,
@@ -480,15 +490,21 @@ enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[
                           .listener = listener,
                           .context = context,
                           .report = &own};
-  struct gpnn_choice_rows wide = {0}, narrow = {0};
-  enum gpnn_status status = gpnn_choice_draw_sample(&wide, &c, wide_rows(&c), err);
+  struct gpnn_choice_rows distinct = {0}, wide = {0}, narrow = {0};
+  enum gpnn_status status = gpnn_choice_take_distinct(&distinct, &c, err);
+  if (status == GPNN_OK) gpnn_choice_use_rows(&c, &distinct);
+  size_t n_distinct = c.dataset->n;
+  if (status == GPNN_OK) status = gpnn_choice_draw_sample(&wide, &c, wide_rows(&c), err);
   if (status == GPNN_OK) gpnn_choice_use_rows(&c, &wide);
   if (status == GPNN_OK) status = gpnn_choice_draw_sample(&narrow, &c, options->sample_rows, err);
   if (status == GPNN_OK) status = choose_in(&c, &narrow, &wide, err);
   if (status == GPNN_OK) status = gpnn_choice_hand_over(&c, params, err);
+  if (status == GPNN_OK && options->neighbours && n_distinct < targets[0]->n)
+    take_all_neighbours(n, params, n_distinct, targets[0]->n);
   if (status == GPNN_OK) *report = own;
   gpnn_choice_release(&c);
   gpnn_choice_release_rows(&narrow);
   gpnn_choice_release_rows(&wide);
+  gpnn_choice_release_rows(&distinct);
   return status;
 }

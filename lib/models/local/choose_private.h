@@ -70,6 +70,11 @@ struct gpnn_choice_rows {
   const struct gpnn_dataset **targets; /* owned: the view of each */
 };
 
+/* Takes one row of each set of copies, or all rows where there are none. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_take_distinct(struct gpnn_choice_rows *distinct,
+                                                           const struct gpnn_choice *c,
+                                                           struct gpnn_error *err);
+
 /* Samples at most 'most' of the rows of 'c' (0: takes all). */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choice_draw_sample(struct gpnn_choice_rows *sampled,
                                                          const struct gpnn_choice *c, size_t most,

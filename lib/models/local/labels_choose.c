@@ -479,18 +479,21 @@ enum gpnn_status gpnn_labels_choose(const struct gpnn_dataset *view,
   struct gpnn_choose_report own = {0};
   struct gpnn_label_choice c = {
       .dataset = view, .options = options, .listener = listener, .context = context};
-  struct gpnn_sample *sample = NULL;
+  struct gpnn_sample *distinct = NULL, *sample = NULL;
   enum gpnn_status status = GPNN_OK;
   if (gpnn_dataset_n_classes(view) == 0)
     return gpnn_fail(err, GPNN_EINVAL, "the target holds no classes");
   if (view->n < 2)
     return gpnn_fail(err, GPNN_EDATA, "estimation needs at least 2 rows; there are %zu", view->n);
-  if (options->sample_rows > 0 && view->n > options->sample_rows)
-    status = gpnn_sample_draw(&sample, view, options->sample_rows, options->fit.seed, err);
+  if (gpnn_dataset_has_copies(view)) status = gpnn_sample_distinct(&distinct, view, err);
+  if (distinct != NULL) c.dataset = gpnn_sample_target(distinct, view->target);
+  if (status == GPNN_OK && options->sample_rows > 0 && c.dataset->n > options->sample_rows)
+    status = gpnn_sample_draw(&sample, c.dataset, options->sample_rows, options->fit.seed, err);
   if (status == GPNN_OK && sample != NULL) c.dataset = gpnn_sample_target(sample, view->target);
   if (status == GPNN_OK) status = choose_in(&c, params, &own, err);
   if (status == GPNN_OK) *report = own;
   gpnn_label_choice_release(&c);
   gpnn_sample_free(sample);
+  gpnn_sample_free(distinct);
   return status;
 }

@@ -66,26 +66,33 @@ static struct gpnn_fit_options options_of(const struct gpnn_parameters *given, s
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* Copies all rows but those excluded (ascending).  GPNN_EDATA: fewer than two remain. */
+/* Copies all rows but those excluded (ascending), one of each set of copies.  GPNN_EDATA: fewer
+ * than two remain. */
 static enum gpnn_status take_others(struct gpnn_sample **sample, const struct gpnn_dataset *dataset,
                                     size_t n_excluded, const uint64_t *excluded,
                                     struct gpnn_error *err)
 {
   enum { FEWEST = 2 };
-  size_t n = 0, next = 0;
+  size_t n = 0, next = 0, n_distinct = dataset->n;
   if (dataset->n < n_excluded + FEWEST)
     return gpnn_fail(err, GPNN_EDATA, "estimation needs at least %d rows; %zu remain", FEWEST,
                      dataset->n - n_excluded);
+  bool has_copies = gpnn_dataset_has_copies(dataset);
   uint64_t *row = gpnn_alloc(dataset->n - n_excluded, 1, sizeof *row);
-  if (row == NULL) return gpnn_fail_memory(err, "for a fit without some rows");
-  for (uint64_t i = 0; i < dataset->n; i++) {
+  bool *is_first = gpnn_alloc(has_copies ? dataset->n : 0, 1, sizeof *is_first);
+  if (has_copies && is_first != NULL) n_distinct = gpnn_dataset_distinct(dataset, is_first);
+  bool enough = row != NULL && is_first != NULL && n_distinct > 0;
+  for (uint64_t i = 0; i < dataset->n && enough; i++) {
     if (next < n_excluded && excluded[next] == i)
       next++;
-    else
+    else if (!has_copies || is_first[i])
       row[n++] = i;
   }
-  enum gpnn_status status = gpnn_sample_take(sample, dataset, n, row, err);
+  enum gpnn_status status = !enough      ? gpnn_fail_memory(err, "for a fit without some rows")
+                            : n < FEWEST ? gpnn_fail(err, GPNN_EDATA, "%zu distinct rows remain", n)
+                                         : gpnn_sample_take(sample, dataset, n, row, err);
   free(row);
+  free(is_first);
   return status;
 }
 

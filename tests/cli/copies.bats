@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# Rows that are copies of each other, as after a bad join: what is left out is left out with them.
+
+load helper
+
+# noisy_table ROWS FIRST: two inputs, and a target of which much is noise.
+noisy_table() {
+  awk -v rows="$1" -v first="$2" '
+    function fraction(x) { return x - int(x) }
+    BEGIN {
+      print "x1\tx2\ty"
+      for (i = first; i < first + rows; i++) {
+        x = fraction(i * sqrt(2)); z = fraction(i * sqrt(3))
+        noise = fraction(24634.6345 * (2 + sin(12 * i))) - 0.5
+        printf "%.6f\t%.6f\t%.6f\n", x, z, sin(5 * x) + z + 2.5 * noise
+      }
+    }'
+}
+
+# twice: a table, and its rows once more.
+twice() {
+  cat "$1"
+  tail -n +2 "$1"
+}
+
+@test "what is expected of new rows does not depend on copies, and what of rows like these is told" {
+  noisy_table 80 1 >once.tsv
+  twice once.tsv >twice.tsv
+  noisy_table 500 1000 >fresh.tsv
+  for table in once twice; do
+    gpnn -o $table.out --kernel exp $table.tsv fresh.tsv 2>$table.report
+    gpnn -o $table.out --json --kernel exp $table.tsv fresh.tsv 2>$table.json
+    tr ',{}' '\n\n\n' <$table.json | awk -F ': *' '/"r2"/ { print $2 }' >$table.r2
+  done
+  [[ $(tr -s '\n ' ' ' <twice.report) == *'160 of 160 rows equal others in inputs and target (80 are different)'*--unique* ]]
+  [[ $(tr -s '\n ' ' ' <twice.report) == *'72 training rows are copies of others'* ]]
+  assert_equal "$(wc -l <once.r2) $(wc -l <twice.r2)" '2 3'
+  assert_near "$(sed -n 1p twice.r2)" "$(sed -n 1p once.r2)" 0.12
+  assert_near "$(sed -n 1p twice.r2)" "$(sed -n 3p twice.r2)" 0.2
+  assert_near "$(sed -n 3p twice.r2)" "$(sed -n 2p once.r2)" 0.05
+  assert_below "$(sed -n 1p twice.r2)" "$(sed -n 2p twice.r2)"
+}
+
+@test "parameters are estimated and calibrated as if every copy were there once" {
+  noisy_table 150 1 >once.tsv
+  twice once.tsv >twice.tsv
+  noisy_table 500 1000 >fresh.tsv
+  for table in once twice; do
+    gpnn-index -q --calibration-rows 0 -o $table.gpi $table.tsv
+    gpnn-fit -q --effort fast $table.gpi >$table.fit
+    gpnn-calibrate -q --loo $table.gpi -p $table.fit >$table.cal
+  done
+  for name in lengthscale kernelscale noise; do
+    assert_near "$(value $name twice.fit)" "$(value $name once.fit)" 0.02
+  done
+  for table in once twice; do
+    gpnn-predict -q -p $table.cal $table.gpi fresh.tsv | gpnn-eval >$table.scores
+    assert_below 0.9 "$(value coverage95 $table.scores)"
+  done
+}
+
+@test "copies are held out together, and an index says how many rows are different" {
+  noisy_table 100 1 >once.tsv
+  twice once.tsv >twice.tsv
+  gpnn-index -q -o t.gpi twice.tsv
+  gpnn-info --verify t.gpi >info
+  assert_equal "$(value rows info) $(value calibration-rows info) $(value distinct-rows info)" '180 20 90'
+  gpnn-index -q -o o.gpi once.tsv
+  assert_equal "$(gpnn-info o.gpi | value distinct-rows)" ''
+  assert_equal "$(gpnn-info --verify o.gpi | grep -c COPY || true)" 0
+}
+
+@test "gpnn-index --unique makes the index of the table without copies" {
+  noisy_table 100 1 >once.tsv
+  twice once.tsv >twice.tsv
+  gpnn-index -q -o once.gpi once.tsv
+  run gpnn-index --unique -o unique.gpi twice.tsv
+  [ "$status" -eq 0 ]
+  [[ $output == *'100 rows equal an earlier one and are left out: 100 remain'* ]]
+  cmp once.gpi unique.gpi
+  gpnn-index -q --unique -j 1 -o unique.gpi - <twice.tsv
+  cmp once.gpi unique.gpi
+}
+
+@test "repeats that agree by chance are no copies" {
+  awk 'BEGIN { srand(1); print "a\tb\ty"
+    for (i = 0; i < 400; i++) {
+      a = int(4 * rand()); print a "\t" int(3 * rand()) "\t" (rand() < 0.2 + 0.2 * a ? "yes" : "no")
+    } }' >classes.tsv
+  awk 'BEGIN { srand(2); print "a\tb\ty"
+    for (i = 0; i < 400; i++) {
+      a = int(4 * rand()); print a "\t" int(3 * rand()) "\t" a + int(6 * rand())
+    } }' >counts.tsv
+  for table in classes counts; do
+    run gpnn-index -o t.gpi $table.tsv
+    [ "$status" -eq 0 ]
+    [[ $output != *'equal others'* ]]
+  done
+}
+
+@test "many rows at one place, and tables of a single row many times, are taken as they are" {
+  { noisy_table 200 1; yes $'0.5\t0.5\t1' | head -n 5000; } >tie.tsv
+  gpnn-index -q -o t.gpi tie.tsv
+  assert_equal "$(gpnn-info t.gpi | value distinct-rows)" 101
+  make_parameters exp 0.5 1 0.1 30 >t.par
+  gpnn-calibrate -q --loo t.gpi -p t.par >t.cal
+  { noisy_table 3 1; noisy_table 3 1 | tail -n +2; } >few.tsv
+  gpnn-index -q --calibration-rows 0 -o few.gpi few.tsv
+}
