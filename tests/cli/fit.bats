@@ -278,3 +278,14 @@ fit() {
     [[ $output != *nan* && $output != *inf* ]]
   done
 }
+
+@test "a rotation is learnt where nothing else is asked for" {
+  awk 'BEGIN { srand(5); print "a\tb\ty"
+    for (i = 0; i < 80; i++) {
+      a = rand(); b = rand(); printf "%.6f\t%.6f\t%.6f\n", a, b, sin(6 * (a + b)) + 0.1 * rand()
+    } }' >t.tsv
+  gpnn-index -q -o t.gpi t.tsv
+  gpnn-fit -q --rotate learn --kernel rbf -o t.par t.gpi
+  assert_equal "$(grep -c 'learnt-rotation' t.par)" 1
+  assert_fails 2 'only with ARD' gpnn-fit --rotate learn --ard no t.gpi
+}

@@ -270,10 +270,11 @@ static enum gpnn_status try_all(struct gpnn_choice *c, bool rotations, struct gp
   struct gpnn_fit_options fit = common(c);
   /* With a single group, ARD has one lengthscale anyway. */
   size_t n_groups = c->dataset->n_groups;
-  bool both = options->ard && n_groups > 1 && n_groups <= GPNN_CHOOSE_ARD &&
+  bool both = options->ard && !fit.learn_rotation && n_groups > 1 && n_groups <= GPNN_CHOOSE_ARD &&
               c->dataset->n / GPNN_CHOOSE_ARD_ROWS >= n_groups;
   fit.rows = gpnn_choice_rows_left(c, fit.rows);
-  fit.ard = both || (!options->ard && fit.ard);
+  /* A single lengthscale cannot be rotated. */
+  fit.ard = both || (options->ard ? fit.learn_rotation : fit.ard);
   /* The exact likelihood cannot learn a rotation, where there are enough rows for one. */
   bool together = rotations || options->effort == GPNN_EFFORT_THOROUGH;
   enum gpnn_status status = together ? GPNN_OK : gpnn_choice_try_exact(c, fit, err);
