@@ -42,15 +42,24 @@ __attribute__((weak)) int blas_thread_init(void)
   return 0;
 }
 
+/* Processor seconds; '*peak' becomes the most memory, in KiB, if it is more. */
+static double usage_of(int whose, long *peak)
+{
+  struct rusage usage;
+  getrusage(whose, &usage);
+  if (usage.ru_maxrss > *peak) *peak = usage.ru_maxrss;
+  return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+/* Of this tool and of those that it has run. */
 static struct cli_time time_now(void)
 {
   struct timespec wall;
+  long peak = 0;
   clock_gettime(CLOCK_MONOTONIC, &wall);
-  struct rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
   return (struct cli_time){(double)wall.tv_sec + 1e-9 * (double)wall.tv_nsec,
-                           (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                               1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)};
+                           usage_of(RUSAGE_SELF, &peak) + usage_of(RUSAGE_CHILDREN, &peak)};
 }
 
 /* ---- checks ------------------------------------------------------------------------------- */
@@ -155,15 +164,16 @@ static bool collect_missing(struct cli *cli, char **missing)
 static void summary(const struct cli *cli)
 {
   struct cli_time now = time_now();
-  struct rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
+  long peak = 0;
+  usage_of(RUSAGE_SELF, &peak);
+  usage_of(RUSAGE_CHILDREN, &peak);
   double wall = now.wall - cli->started.wall, cpu = now.cpu - cli->started.cpu;
   cli_note(cli, "wall %.2f s, processor %.2f s, peak memory %.1f MiB, threads %d", wall, cpu,
-           (double)usage.ru_maxrss / 1024, cli->threads);
+           (double)peak / 1024, cli->threads);
   if (cli->report == NULL) return;
   json_number(cli->report, "seconds", wall);
   json_number(cli->report, "processor-seconds", cpu);
-  json_count(cli->report, "peak-memory", 1024 * (uint64_t)usage.ru_maxrss);
+  json_count(cli->report, "peak-memory", 1024 * (uint64_t)peak);
   json_count(cli->report, "threads", (uint64_t)cli->threads);
 }
 

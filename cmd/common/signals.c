@@ -6,6 +6,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,6 +85,18 @@ static void handle(int signal_number, void (*handler)(int))
   sigaction(signal_number, &action, NULL);
 }
 
+/* Not even a parent that is killed outright leaves this tool at work. */
+static void follow_parent(void)
+{
+  const char *parent = getenv(CLI_PARENT);
+  if (parent == NULL) return;
+#ifdef __linux__
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != (pid_t)atol(parent)) raise(SIGTERM); /* it was too late */
+#endif
+  unsetenv(CLI_PARENT);
+}
+
 void cli_watch_signals(const char *name)
 {
   /* SIGXCPU: the limit of "ulimit -t".  SIGABRT: a library has given up. */
@@ -97,6 +112,7 @@ void cli_watch_signals(const char *name)
     handle(signals[i], end_by_signal);
   }
   running = name;
+  follow_parent();
   handle(SIGBUS, end_by_lost_page);
   /* Libraries may call exit(): the OpenMP runtime that FAISS needs does when memory runs out. */
   (void)atexit(leave_nothing);

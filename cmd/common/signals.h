@@ -23,6 +23,10 @@ void cli_guard(const char *volatile *path);
  * would be left to read what it writes. */
 volatile pid_t *cli_helper(void);
 
+/* The variable of the environment in which a tool that runs others tells them its process id.  They
+ * then end when it does, however that was, where the system has a way to find out (Linux). */
+#define CLI_PARENT "GPNN_STEP_OF"
+
 /* The process of another tool that works for this one (0: none).  It is asked to end, and waited
  * for, as it has unfinished files of its own to remove. */
 volatile pid_t *cli_step(void);

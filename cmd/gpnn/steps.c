@@ -208,6 +208,9 @@ static enum gpnn_status run(struct command *command, enum step step, int standar
 {
   const int streams[] = {-1, standard_output, -1};
   struct gpnn_child_end end;
+  char own[24];
+  snprintf(own, sizeof own, "%ld", (long)getpid());
+  setenv(CLI_PARENT, own, 1);
   find_tool(command);
   enum gpnn_status status = command_check(command, err);
   if (status == GPNN_OK)

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/memory.h"
 #include "cmd/common/output.h"
 #include "cmd/gpnn/check.h"
 #include "cmd/gpnn/findings.h"
@@ -58,11 +60,12 @@ static enum gpnn_status copy(FILE *from, const char *path, struct gpnn_output *o
                              struct gpnn_error *err)
 {
   enum { PIECE = 64 * 1024 };
-  char piece[PIECE];
-  enum gpnn_status status = GPNN_OK;
+  char *piece = gpnn_alloc(PIECE, 1, 1); /* stacks may be small */
+  enum gpnn_status status = piece == NULL ? gpnn_fail_memory(err, "for the predictions") : GPNN_OK;
   size_t got;
-  while (status == GPNN_OK && (got = fread(piece, 1, sizeof piece, from)) > 0)
+  while (status == GPNN_OK && (got = fread(piece, 1, PIECE, from)) > 0)
     status = gpnn_output_write(output, piece, got, err);
+  free(piece);
   if (status == GPNN_OK && ferror(from))
     status = gpnn_fail_errno(err, errno, "%s: cannot be read", path);
   return status;

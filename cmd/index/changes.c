@@ -109,8 +109,7 @@ struct listing {
 static bool is_listed(const struct listing *listing, size_t j)
 {
   const struct gpnn_column_advice *column = &listing->advice->columns[j];
-  bool is_target = listing->advice->moves_target && listing->advice->target == j;
-  return column->kind == listing->kind && column->format == listing->format && !is_target;
+  return column->kind == listing->kind && column->format == listing->format;
 }
 
 /* Prints the columns as a LIST after the items of 'before', which may be NULL; many beside each
@@ -234,16 +233,6 @@ static enum gpnn_status make_notation(struct index_changes *changes,
              : status;
 }
 
-static enum gpnn_status make_target(struct index_changes *changes, const struct column_names *names,
-                                    size_t column, struct gpnn_error *err)
-{
-  struct text text;
-  enum gpnn_status status = text_begin(&text, err);
-  if (status != GPNN_OK) return status;
-  column_names_print(names, column, text.to);
-  return text_end(&text, &changes->target, err);
-}
-
 /* True if some targets are known for classes only if that is said, and all others are classes too.
  */
 static bool needs_classes(const struct changes_source *from)
@@ -264,10 +253,8 @@ enum gpnn_status changes_make(struct index_changes *changes, const struct change
   const struct gpnn_advice *advice = from->advice;
   const struct gpnn_roles *roles = &from->arguments->roles;
   struct listing listing = {advice, from->names, GPNN_ADVICE_DROP, NULL};
-  enum gpnn_status status = GPNN_OK;
   changes->classes = needs_classes(from);
-  if (advice->moves_target) status = make_target(changes, from->names, advice->target, err);
-  if (status == GPNN_OK) status = make_list(&changes->drop, &listing, roles->drop, err);
+  enum gpnn_status status = make_list(&changes->drop, &listing, roles->drop, err);
   listing.kind = GPNN_ADVICE_CATEGORY;
   if (status == GPNN_OK) status = make_list(&changes->one_hot, &listing, roles->one_hot, err);
   if (status == GPNN_OK) status = make_dates(changes, listing, err);
@@ -279,19 +266,17 @@ enum gpnn_status changes_make(struct index_changes *changes, const struct change
 
 void changes_release(struct index_changes *changes)
 {
-  free(changes->target);
   free(changes->drop);
   free(changes->one_hot);
   free(changes->strip);
   free(changes->missing);
   for (size_t i = 0; i < changes->n_dates; i++) free(changes->dates[i]);
-  *changes = (struct index_changes){.target = NULL};
+  *changes = (struct index_changes){.drop = NULL};
 }
 
 void changes_apply(const struct index_changes *changes, struct cli *cli, struct index_arguments *a)
 {
   struct gpnn_notation *notation = &cli->table.notation;
-  if (changes->target != NULL) a->roles.target = changes->target;
   if (changes->classes) a->roles.classes = true;
   if (changes->drop != NULL) a->roles.drop = changes->drop;
   if (changes->one_hot != NULL) a->roles.one_hot = changes->one_hot;
@@ -338,8 +323,7 @@ static bool is_replaced(const struct index_changes *changes, const char *name)
   const struct {
     const char *name;
     bool is_new;
-  } all[] = {{"target", changes->target != NULL},
-             {"drop", changes->drop != NULL},
+  } all[] = {{"drop", changes->drop != NULL},
              {"one-hot", changes->one_hot != NULL},
              {"decimal", changes->decimal != 0},
              {"strip", changes->strip != NULL},
@@ -397,7 +381,6 @@ void changes_print_command(const struct cli *cli, const struct index_changes *ch
   if (changes->no_header) fputs(" --no-header", to);
   if (changes->skip_lines > 0) fprintf(to, " --skip-lines %zu", changes->skip_lines);
   print_option("--comment", changes->comment, to);
-  print_option("-y", changes->target, to);
   if (changes->classes) fputs(" --classes", to);
   print_option("--drop", changes->drop, to);
   print_option("--one-hot", changes->one_hot, to);

@@ -16,7 +16,7 @@
 /* Values that replace those on the command line, which they include; NULL, 0 and false: nothing
  * changes.  All texts are owned.  A zeroed object may be released. */
 struct index_changes {
-  char *target, *drop, *one_hot, *strip, *missing;
+  char *drop, *one_hot, *strip, *missing;
   size_t n_dates;
   char *dates[CLI_LIST_ITEMS]; /* new ones only */
   char decimal;

@@ -101,16 +101,14 @@ static void print_targets(const struct gpnn_profile *profile, const struct gpnn_
   enum { NAMED = 8 };
   char shown[GPNN_COLUMN_BYTES];
   size_t n = 0;
-  if (!advice->is_stuck && !advice->moves_target) return;
+  if (!advice->is_stuck) return;
   bool is_target = profile->columns[advice->stuck_column].role == GPNN_PROFILE_TARGET;
   fprintf(to, "  '%s' is %s", column_name(names, advice->stuck_column, shown),
           is_target ? "the target (-y) and has to be numbers or classes"
                     : "no input and has to be numbers");
   if (is_target && may_be_classes(&advice->columns[advice->stuck_column]))
     fputs(" (--classes)", to);
-  if (advice->moves_target && !advice->is_stuck)
-    fprintf(to, "; '%s', the last column of numbers, takes its place",
-            column_name(names, advice->target, shown));
+  if (is_target) fputs(": choose another by -y", to);
   for (size_t j = 0; j < advice->n_columns; j++) {
     if (advice->columns[j].kind != GPNN_ADVICE_NUMBERS) continue;
     if (n++ < NAMED)
@@ -167,9 +165,8 @@ enum gpnn_status diagnosis_make(struct diagnosis *d, const struct cli *cli,
                                 const struct gpnn_profile *profile, size_t n_before,
                                 struct gpnn_error *err)
 {
-  const struct gpnn_advice_about about = {arguments->roles.target != NULL, n_before};
   *d = (struct diagnosis){.cli = cli, .arguments = arguments, .profile = profile};
-  enum gpnn_status status = gpnn_advice_make(&d->advice, profile, &about, err);
+  enum gpnn_status status = gpnn_advice_make(&d->advice, profile, n_before, err);
   if (status == GPNN_OK) status = column_names_make(&d->names, profile->table, err);
   const struct changes_source from = {cli, arguments, profile, &d->advice, &d->names};
   return status == GPNN_OK ? changes_make(&d->changes, &from, err) : status;
@@ -193,7 +190,6 @@ bool diagnosis_is_possible(const struct diagnosis *d)
     bool is_target = role == GPNN_PROFILE_TARGET || role == GPNN_PROFILE_LABELS;
     n_inputs += is_kept && !is_target;
   }
-  if (advice->moves_target && n_inputs > 0) n_inputs--;
   return !advice->is_stuck && n_inputs > 0 && advice->n_rows - advice->n_lost >= LEAST_ROWS;
 }
 

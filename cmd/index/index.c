@@ -337,7 +337,7 @@ static enum gpnn_status index_surveyed(const struct cli *cli, const struct index
 {
   struct cli changed = *cli;
   struct index_arguments arguments = *a;
-  struct index_changes changes = {.target = NULL};
+  struct index_changes changes = {.drop = NULL};
   struct reread reread;
   enum gpnn_status status = reread_begin(&reread, cli_operand(cli, 0), a->output, &unfinished, err);
   if (status == GPNN_OK) status = survey_make(&changes, cli, a, &reread, err);

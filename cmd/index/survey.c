@@ -124,7 +124,7 @@ static enum gpnn_status conclude(struct index_changes *changes, const struct cli
     status = diagnosis_tell(&diagnosis, is_stuck && why == NULL ? "" : why, err);
   if (status == GPNN_OK && is_possible) {
     *changes = *made;
-    *made = (struct index_changes){.target = NULL};
+    *made = (struct index_changes){.drop = NULL};
   }
   diagnosis_release(&diagnosis);
   if (status != GPNN_OK || !is_stuck) return status;
@@ -172,7 +172,7 @@ static bool can_be_read_again(const char *path)
 static bool report_from_later(const struct cli *cli, const struct index_arguments *a,
                               const char *why)
 {
-  struct index_changes changes = {.target = NULL};
+  struct index_changes changes = {.drop = NULL};
   const struct reread reread = {cli_operand(cli, 0), 0};
   if (!can_be_read_again(reread.path)) return false;
   bool begins_later = find_beginning(cli, reread.path, &changes, NULL) == GPNN_OK &&
@@ -206,11 +206,12 @@ enum gpnn_status survey_report_classes(const struct cli *cli, const struct index
                                        struct gpnn_error *err)
 {
   const struct gpnn_error why = *err;
-  struct index_changes changes = {.target = NULL};
+  struct index_changes changes = {.drop = NULL};
   const struct reread reread = {cli_operand(cli, 0), 0};
   if (a->roles.target != NULL || !can_be_read_again(reread.path)) return why.status;
+  struct gpnn_error stuck = {.status = GPNN_OK};
   bool told =
-      survey(&changes, cli, a, &reread, why.text, NULL) == GPNN_OK && changes.target != NULL;
+      survey(&changes, cli, a, &reread, why.text, &stuck) != GPNN_OK && stuck.text[0] == '\0';
   changes_release(&changes);
   if (told) err->text[0] = '\0';
   return why.status;

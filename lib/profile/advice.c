@@ -23,26 +23,18 @@ static bool must_be_numbers(enum gpnn_profile_role role)
   return role == GPNN_PROFILE_TARGET || role == GPNN_PROFILE_OTHER;
 }
 
-/* Finds a target if that of the schema is none, and whether a column is not what it has to be. */
-static void settle_targets(struct gpnn_advice *advice, const struct gpnn_profile *profile,
-                           bool target_asked)
+/* Finds a column that is not what it has to be.  No other target is ever chosen in place of one
+ * that cannot be used. */
+static void find_stuck(struct gpnn_advice *advice, const struct gpnn_profile *profile)
 {
   for (size_t j = 0; j < profile->n_columns && !advice->is_stuck; j++) {
-    enum gpnn_profile_role role = profile->columns[j].role;
     enum gpnn_advice_kind kind = advice->columns[j].kind;
-    if (!must_be_numbers(role) || kind == GPNN_ADVICE_NUMBERS || kind == GPNN_ADVICE_CLASSES)
+    if (!must_be_numbers(profile->columns[j].role) || kind == GPNN_ADVICE_NUMBERS ||
+        kind == GPNN_ADVICE_CLASSES)
       continue;
-    advice->is_stuck = role != GPNN_PROFILE_TARGET || target_asked;
+    advice->is_stuck = true;
     advice->stuck_column = j;
-    advice->moves_target = !advice->is_stuck;
   }
-  if (!advice->moves_target) return;
-  size_t j = profile->n_columns;
-  while (j > 0 && !(advice->columns[j - 1].kind == GPNN_ADVICE_NUMBERS &&
-                    profile->columns[j - 1].role == GPNN_PROFILE_INPUT))
-    j--;
-  advice->is_stuck = j == 0;
-  if (j > 0) advice->target = j - 1;
 }
 
 /* ---- lists ------------------------------------------------------------------------------- */
@@ -200,8 +192,7 @@ static size_t count_lacks(const struct gpnn_column_profile *column)
 static bool may_be_dropped(const struct gpnn_advice *advice, const struct gpnn_profile *profile,
                            size_t j)
 {
-  return profile->columns[j].role == GPNN_PROFILE_INPUT && takes_missing(&advice->columns[j]) &&
-         !(advice->moves_target && advice->target == j);
+  return profile->columns[j].role == GPNN_PROFILE_INPUT && takes_missing(&advice->columns[j]);
 }
 
 /* Drops the inputs that lack at least 'least' values, or takes that back. */
@@ -257,25 +248,25 @@ static void count_rows(struct gpnn_advice *advice, const struct gpnn_profile *pr
 }
 
 enum gpnn_status gpnn_advice_make(struct gpnn_advice *advice, const struct gpnn_profile *profile,
-                                  const struct gpnn_advice_about *about, struct gpnn_error *err)
+                                  size_t n_rows_before, struct gpnn_error *err)
 {
   advice->columns = gpnn_alloc(profile->n_columns, 1, sizeof *advice->columns);
   if (advice->columns == NULL) return gpnn_fail_memory(err, "for the advice");
   advice->n_columns = profile->n_columns;
   gpnn_advice_choose_marks(advice, profile);
   for (size_t j = 0; j < profile->n_columns; j++) gpnn_advice_judge(advice, profile, j);
-  settle_targets(advice, profile, about->target_asked);
+  find_stuck(advice, profile);
   enum gpnn_status status = list_affixes(advice, profile, err);
   if (status == GPNN_OK) status = list_like_missing(advice, profile, err);
   if (status == GPNN_OK) status = list_codes(advice, profile, err);
   if (status == GPNN_OK) status = save_rows(advice, profile, err);
-  if (status == GPNN_OK) count_rows(advice, profile, about->n_rows_before);
+  if (status == GPNN_OK) count_rows(advice, profile, n_rows_before);
   return status;
 }
 
 bool gpnn_advice_is_none(const struct gpnn_advice *advice)
 {
-  bool any = advice->n_lost > 0 || advice->moves_target || advice->is_stuck;
+  bool any = advice->n_lost > 0 || advice->is_stuck;
   for (size_t j = 0; j < advice->n_columns && !any; j++)
     any = advice->columns[j].n_bad + advice->columns[j].n_codes > 0 ||
           advice->columns[j].needs_classes || advice->columns[j].kind == GPNN_ADVICE_DROP;

@@ -84,8 +84,6 @@ struct gpnn_advice {
   bool is_ambiguous; /* commas might as well be the other: 1,234 is all there is */
   char *strip;       /* owned; LISTs as in table/notation.h, NULL: nothing new */
   char *missing;
-  bool moves_target;
-  size_t target; /* the first target: if 'moves_target' another than it was */
   /* A column that has to be numbers, or classes, and is none: nothing can be done without the user.
    */
   bool is_stuck;
@@ -95,17 +93,11 @@ struct gpnn_advice {
   enum gpnn_advice_skip skip; /* ALL: they are more than --skip-bad leaves out by itself */
 };
 
-/* What advice has to know beside the profile. */
-struct gpnn_advice_about {
-  bool target_asked;    /* the user chose the targets */
-  size_t n_rows_before; /* rows that are not in the profile, all good */
-};
-
-/* GPNN_ENOMEM: 'advice', which must be zeroed, may be released. */
+/* Besides the rows in the profile there are 'n_rows_before', all good.  GPNN_ENOMEM: 'advice',
+ * which must be zeroed, may be released. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_advice_make(struct gpnn_advice *advice,
                                                   const struct gpnn_profile *profile,
-                                                  const struct gpnn_advice_about *about,
-                                                  struct gpnn_error *err);
+                                                  size_t n_rows_before, struct gpnn_error *err);
 
 /* True if the table can be used as it is: there is nothing to say about any column or row. */
 bool gpnn_advice_is_none(const struct gpnn_advice *advice);

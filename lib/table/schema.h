@@ -109,7 +109,7 @@ struct gpnn_schema {
 /* What a user asks for: each text a LIST (table/columns.h), or NULL for the default.  Zeroed, all
  * are defaults. */
 struct gpnn_roles {
-  const char *target;     /* one or several; default: the last column */
+  const char *target;     /* one or several; default: the last with a name */
   const char *inputs;     /* default: all columns without another role, in the table's order */
   const char *drop;       /* columns not to use as inputs; default: none */
   const char *one_hot;    /* inputs that are categories; default: none */

@@ -33,11 +33,20 @@ static enum gpnn_status pick_one(struct gpnn_picked *picked, size_t column, stru
   return GPNN_OK;
 }
 
+/* The last column with a name: rows that end with a delimiter have one more.  Without any name it
+ * is the last. */
+static size_t last_column(const struct gpnn_choice *choice)
+{
+  size_t last = choice->lookup->n;
+  while (last > 0 && gpnn_table_column(choice->lookup->table, last - 1)[0] == '\0') last--;
+  return (last > 0 ? last : choice->lookup->n) - 1;
+}
+
 /* One column, whose name may contain commas, or a list of columns; by default the last column. */
 static enum gpnn_status choose_targets(struct gpnn_choice *choice, const char *list,
                                        struct gpnn_error *err)
 {
-  size_t column = choice->lookup->n - 1;
+  size_t column = last_column(choice);
   bool is_one = list == NULL || gpnn_column_lookup_count(choice->lookup, list, &column) == 1;
   enum gpnn_status status = is_one ? pick_one(&choice->targets, column, err)
                                    : gpnn_choice_find_list(choice, list, &choice->targets, err);

@@ -68,11 +68,20 @@ make() {
   assert_equal "$(<typed.sh)" ''
 }
 
-@test "a target that nobody chose may be another column" {
+@test "no other column becomes the target in place of one that cannot be" {
   make a,b,price,name 50 'i, i * i, i * 3, "n" i'
   report
-  grep -q "'price', the last column of numbers, takes its place" report.txt
-  assert_equal "$(<typed.sh)" 'gpnn-index -o t.gpi -y price --drop name t.csv'
+  grep -q "'name' is the target (-y) and has to be numbers or classes: choose another by -y$" report.txt
+  grep -q 'columns that could be a target: a, b, price$' report.txt
+  assert_equal "$(<typed.sh)" ''
+  for quiet in '' -q; do
+    # shellcheck disable=SC2086
+    run gpnn $quiet t.csv
+    assert_equal "$status" 1
+    grep -q 'choose another by -y' <<<"$output"
+    [[ ! -e t.gpi ]]
+  done
+  gpnn-index -q --auto -y price -o t.gpi t.csv
 }
 
 @test "what cannot be decided is said" {

@@ -228,6 +228,26 @@ by_hand() {
   done
 }
 
+@test "not even a kill leaves a step at work" {
+  make_table 20000 6 >long.tsv
+  gpnn -q --effort thorough -j 1 --save kept long.tsv &
+  main=$!
+  until pgrep -P $main -f 'gpnn-fit .*[.]gpi$' >steps; do sleep 0.02; done
+  kill -KILL $main
+  wait $main || :
+  for ((i = 0; i < 40; i++)); do
+    [[ $(ps -o stat= -p "$(<steps)") == [RSDT]* ]] || return 0 # nobody may have waited for it
+    sleep 0.05
+  done
+  return 1
+}
+
+@test "the report counts what its steps have used" {
+  gpnn --json train.tsv 2>report.json >/dev/null
+  all=$(sed -n 's/.*"processor-seconds": *\([0-9.e-]*\).*/\1/p' report.json | tail -n 1)
+  awk -v all="$all" 'BEGIN { exit !(all > 0.02) }'
+}
+
 @test "a step that is killed is told of" {
   make_table 5000 4 >long.tsv
   mkdir bin

@@ -14,7 +14,6 @@ static void advise(struct made *made, const char *header, size_t rows,
                    void (*write)(char *, size_t), const struct gpnn_roles *roles)
 {
   const struct gpnn_table_options as_usual = GPNN_TABLE_OPTIONS_INIT;
-  const struct gpnn_advice_about about = {roles->target != NULL, 0};
   struct gpnn_schema schema = {0};
   struct gpnn_record record;
   enum gpnn_status status;
@@ -35,7 +34,7 @@ static void advise(struct made *made, const char *header, size_t rows,
     else
       gpnn_profile_add_malformed(&made->profile, 1, record.raw[0] == '#', record.line);
   }
-  assert_ok(gpnn_advice_make(&made->advice, &made->profile, &about, &err));
+  assert_ok(gpnn_advice_make(&made->advice, &made->profile, 0, &err));
   gpnn_schema_release(&schema);
   free(text);
 }
@@ -279,26 +278,13 @@ static void write_trailing(char *to, size_t i)
   sprintf(to, "%zu,%zu,%s,", i, i * 2, i % 2 ? "red" : "blue");
 }
 
-static void a_target_that_was_not_asked_for_moves_to_the_last_numbers(void **state)
-{
-  (void)state;
-  struct made made;
-  advise(&made, "a,b,c,", 50, write_trailing, &no_roles);
-  assert_true(made.advice.moves_target);
-  assert_int_equal(made.advice.target, 1);
-  assert_int_equal(made.advice.stuck_column, 3);
-  assert_int_equal(made.advice.columns[3].reason, GPNN_DROP_EMPTY);
-  assert_int_equal(made.advice.columns[2].kind, GPNN_ADVICE_CATEGORY);
-  assert_false(made.advice.is_stuck);
-  release(&made);
-}
-
 static void write_names(char *to, size_t i)
 {
   sprintf(to, "%zu,%zu,name %zu", i, i * 2, i);
 }
 
-static void a_target_that_was_asked_for_stays(void **state)
+/* Whether it was asked for, or is the last column. */
+static void no_other_target_is_taken_for_one_that_cannot_be_used(void **state)
 {
   (void)state;
   struct made made;
@@ -307,8 +293,13 @@ static void a_target_that_was_asked_for_stays(void **state)
   assert_int_equal(made.advice.stuck_column, 2);
   release(&made);
   advise(&made, "a,b,c", 50, write_names, &no_roles);
-  assert_true(made.advice.moves_target);
-  assert_int_equal(made.advice.target, 1);
+  assert_true(made.advice.is_stuck);
+  assert_int_equal(made.advice.stuck_column, 2);
+  release(&made);
+  advise(&made, "a,b,c,", 50, write_trailing, &no_roles);
+  assert_false(made.advice.is_stuck);
+  assert_int_equal(made.advice.columns[3].reason, GPNN_DROP_EMPTY);
+  assert_int_equal(made.advice.columns[2].kind, GPNN_ADVICE_CLASSES);
   release(&made);
 }
 
@@ -332,7 +323,7 @@ static void a_target_of_repeated_texts_is_classes(void **state)
   assert_true(c->n_bad > 0 && c->needs_classes);
   assert_int_equal(made.advice.n_lost, c->n_bad);
   assert_true(made.advice.missing == NULL);
-  assert_false(made.advice.is_stuck || made.advice.moves_target);
+  assert_false(made.advice.is_stuck);
   release(&made);
   advise(&made, "a,b,c,", 50, write_trailing, &(struct gpnn_roles){.target = "c", .drop = "4"});
   assert_int_equal(made.advice.columns[2].kind, GPNN_ADVICE_CLASSES);
@@ -364,8 +355,7 @@ int main(void)
       cmocka_unit_test(a_code_that_is_a_number_elsewhere_is_left_alone),
       cmocka_unit_test(a_column_that_is_mostly_missing_is_dropped_rather_than_rows),
       cmocka_unit_test(columns_are_dropped_until_half_of_the_rows_remain),
-      cmocka_unit_test(a_target_that_was_not_asked_for_moves_to_the_last_numbers),
-      cmocka_unit_test(a_target_that_was_asked_for_stays),
+      cmocka_unit_test(no_other_target_is_taken_for_one_that_cannot_be_used),
       cmocka_unit_test(a_target_of_repeated_texts_is_classes),
       cmocka_unit_test(classes_that_were_asked_for_may_be_anything),
   };
