@@ -218,10 +218,12 @@ static void write_line(struct ledger *l, const struct gpnn_ledger_line *line, ch
   const double values[] = {line->sensitivity, line->tau,     line->mu,
                            l->total.mu,       line->epsilon, line->delta};
   char date[32], number[6][GPNN_NUMBER_BYTES];
-  const time_t now = time(NULL);
+  struct timespec now = {0};
   struct tm at = {0};
-  gmtime_r(&now, &at);
-  strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &at);
+  clock_gettime(CLOCK_REALTIME, &now);
+  gmtime_r(&now.tv_sec, &at);
+  const size_t whole = strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &at);
+  snprintf(date + whole, sizeof date - whole, ".%06ldZ", now.tv_nsec / 1000);
   for (size_t i = 0; i < 6; i++) gpnn_number_write(number[i], values[i]);
   const int length = snprintf(
       text, LINE_BYTES, "%zu\t%s\t%zu\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t", l->total.releases, date,

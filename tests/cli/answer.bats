@@ -183,6 +183,12 @@ told() {
   assert_fails 1 'without --row-weights' gpnn-answer -p weights.gps "${options[@]}" b.gpi pool.tsv
   gpnn-sparse -q --inducing 10 -o b.gpm b.gpi
   assert_fails 2 'no training rows' gpnn-answer "${options[@]}" b.gpm pool.tsv
+  { cat own.tsv; tail -n 20 own.tsv; } >copied.tsv
+  gpnn-index -q -y y -x x2 --target-scale 0.5,2 --calibration-rows 10 -o copied.gpi copied.tsv
+  assert_fails 1 'which rows were held out for calibration follows from that' gpnn-answer -q -p b.par --epsilon 1 --delta 1e-5 \
+    --clip "-6,6" --ledger ledger copied.gpi pool.tsv
+  gpnn-index -q -y y -x x2 --target-scale 0.5,2 --calibration-rows 0 -o copied.gpi copied.tsv
+  gpnn-answer -q -p b.par --epsilon 1 --delta 1e-5 --clip "-6,6" --ledger ledger copied.gpi pool.tsv >/dev/null
 }
 
 @test "each of several targets has a mean and sd that were agreed on" {
