@@ -41,6 +41,7 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "keep", keep, "LIST", "carry these columns along"),
     CLI_FLAG(0, "append", append, "carry all columns along"),
     CLI_FLAG(0, "skip-bad", skip_bad, "predict NA for bad rows"),
+    CLI_REAL(0, "fail-on-na", most_na, "P", "fail if more than this share of rows is NA (1)", 0, 1),
     CLI_COUNT(0, "batch", batch, "N", "rows read and predicted at a time (8192)", 1, 1e7),
     CLI_FLAG(0, "unbuffered", unbuffered, "answer each row before reading the next"),
 };

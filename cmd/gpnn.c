@@ -25,6 +25,7 @@ static const struct cli_option options[] = {
     HANDED_ON(0, "interval", "P[,P...]", "add central intervals, as in 0.95"),
     HANDED_ON(0, "keep", "LIST", "carry these columns of TEST along"),
     CLI_FLAG(0, "append", append, "carry all columns of TEST along"),
+    HANDED_ON(0, "fail-on-na", "P", "fail if more than this share of TEST is NA (0.5)"),
     CLI_TEXT(0, "save", save, "DIR", "keep index and parameters, show the commands"),
     HANDED_ON(0, "regressors", "LIST", NULL),
     HANDED_ON(0, "row-noise", "COL", NULL),

@@ -402,6 +402,23 @@ static void report_target(const struct run *r, size_t t)
   report_distances(&about, &r->counts[t], &parameters->calibration);
 }
 
+/* GPNN_EDATA: more rows than allowed have no prediction, for one target at least. */
+static enum gpnn_status check_na(const struct run *r, struct gpnn_error *err)
+{
+  size_t n = 0;
+  for (size_t t = 0; t < r->opened.n && r->a->plan.options.beyond == GPNN_BEYOND_NA; t++)
+    if (r->counts[t].n_beyond > n) n = r->counts[t].n_beyond;
+  n += r->source.skipped.n;
+  if ((double)n <= r->a->most_na * (double)r->n_done) return GPNN_OK;
+  char why[GPNN_SKIPPED_BYTES] = "they are too far from training rows";
+  if (r->source.skipped.n > 0) gpnn_skipped_describe(&r->source.skipped, r->source.table, why);
+  return gpnn_fail(err, GPNN_EDATA,
+                   "%s: %zu of %zu rows have no prediction, and --fail-on-na allows %.3g %%: %s",
+                   r->source.table == NULL ? cli_operand(r->cli, 0)
+                                           : gpnn_table_name(r->source.table),
+                   n, r->n_done, 100 * r->a->most_na, why);
+}
+
 static enum gpnn_status report(const struct run *r, struct gpnn_error *err)
 {
   source_report(&r->source, r->n_done);
@@ -435,6 +452,7 @@ enum gpnn_status predict_run(const struct cli *cli, void *arguments, struct gpnn
   enum gpnn_status status = prepare(&r, err);
   if (status == GPNN_OK) status = write_header(&r, err);
   if (status == GPNN_OK) status = predict_batches(&r, err);
+  if (status == GPNN_OK) status = check_na(&r, err);
   if (status == GPNN_OK) status = report(&r, err);
   status = cli_close_output(r.sink.output, status, err);
   release(&r);

@@ -215,11 +215,12 @@ static enum gpnn_status write_columns(struct gpnn_index_writing *writing,
     gpnn_index_compose_offsets(blob, schema);
     status = gpnn_index_write_blob(writing, "OCOL", true, blob, err);
   }
-  if (status == GPNN_OK && schema->has_by) {
+  bool has_rows = dataset->stored == NULL; /* a model file has no rows that could be in groups */
+  if (status == GPNN_OK && schema->has_by && has_rows) {
     gpnn_index_compose_groups(blob, dataset);
     status = gpnn_index_write_blob(writing, "GCOL", true, blob, err);
   }
-  if (status == GPNN_OK && gpnn_dataset_has_copies(dataset)) {
+  if (status == GPNN_OK && gpnn_dataset_has_copies(dataset) && has_rows) {
     put_u64(blob, dataset->n_row_groups);
     status = gpnn_index_write_blob(writing, "COPY", true, blob, err);
   }

@@ -19,7 +19,7 @@ static enum gpnn_status make_index(const char *train, const char *path, struct g
   struct gpnn_training_options options = GPNN_TRAINING_OPTIONS_INIT;
   struct gpnn_search_options how = GPNN_SEARCH_OPTIONS_INIT;
   struct gpnn_training training = GPNN_TRAINING_INIT;
-  struct gpnn_training_reading reading = {false, 1, NULL};
+  struct gpnn_training_reading reading = {.threads = 1};
   struct gpnn_roles roles = {0};
   struct gpnn_table *table = NULL;
   struct gpnn_search *search = NULL;

@@ -582,3 +582,23 @@ of_training() {
   make_model 40 5 0 10
   assert_fails 2 'no positions among its inputs' gpnn-predict -p t.par --max-distance 5km t.gpi test.tsv
 }
+
+@test "more rows without prediction than allowed are a failure, and no file is made" {
+  make_table 100 2 >train.tsv
+  gpnn-index -q -o t.gpi train.tsv
+  gpnn-fit -q --effort fast t.gpi >t.par
+  head -n 11 train.tsv | awk -F '\t' -v OFS='\t' 'NR > 6 { $1 = "?" } { print }' >half.tsv
+  gpnn-predict -q --skip-bad --fail-on-na 0.5 -p t.par t.gpi half.tsv >all.tsv
+  assert_equal "$(wc -l <all.tsv)" 11
+  assert_fails 1 'half.tsv: 5 of 10 rows have no prediction, and --fail-on-na allows 40 %' \
+    gpnn-predict -q --skip-bad --fail-on-na 0.4 -p t.par -o p.tsv t.gpi half.tsv
+  [[ ! -e p.tsv ]]
+  run -1 --separate-stderr gpnn-predict -q --skip-bad --fail-on-na 0 -p t.par t.gpi half.tsv
+  assert_equal "$output" "$(<all.tsv)"
+  gpnn-predict -q --skip-bad --fail-on-na 0.5 --max-distance 1e-9 -p t.par t.gpi train.tsv >/dev/null # NA none
+  awk -F '\t' -v OFS='\t' 'NR > 1 { $1 += 9 } { print }' train.tsv >far.tsv
+  assert_fails 1 'far.tsv: 100 of 100 rows have no prediction' \
+    gpnn-predict -q --fail-on-na 0.5 --max-distance 0.5 -p t.par t.gpi far.tsv
+  gpnn-predict -q --fail-on-na 0.5 --max-distance 0.5 --beyond prior -p t.par t.gpi far.tsv >/dev/null
+  head -n 1 train.tsv | gpnn-predict -q --fail-on-na 0 -p t.par t.gpi - >/dev/null
+}

@@ -146,6 +146,14 @@ takes_points_once() {
   assert_equal "$(gpnn-info few.gpm | value inducing-points)" 7
 }
 
+@test "rows that belong together are no hindrance" {
+  make_model 60 30 0 20
+  awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "site" : int(NR / 3) }' train.tsv >sites.tsv
+  gpnn-index -q --by site -y y -o sites.gpi sites.tsv
+  gpnn-sparse -q --kernel rbf -o sites.gpm sites.gpi
+  assert_below "$(rmse sites.gpm)" 0.6
+}
+
 @test "there cannot be more inducing points than rows" {
   make_model 60 30 0 20
   for family in collapsed diag; do
