@@ -361,20 +361,17 @@ static void put_steps(struct page *page, const struct cli *cli, const struct pla
 }
 
 /* What the model is good for, or how to have it. */
-static void put_next(struct page *page, const struct places *places)
+static void put_next(struct page *page, const struct cli *cli, const struct places *places)
 {
-  const struct files *files = &places->kept;
+  struct places of_another = *places;
   struct command predict = {0};
   if (!places->keeps) {
     fprintf(stderr, "%-*s%s\n", LABEL, "next",
             "--save DIR keeps the model, to predict more tables");
     return;
   }
-  command_add(&predict, "gpnn-predict");
-  command_add(&predict, "-p");
-  command_add(&predict, files->params);
-  command_add_file(&predict, files->index);
-  command_add(&predict, "TABLE");
+  of_another.test = "TABLE";
+  steps_command(cli, &of_another, &places->kept, STEP_PREDICT, &predict);
   put_command(page, "next", &predict, NULL);
 }
 
@@ -403,6 +400,6 @@ enum gpnn_status report(const struct cli *cli, const struct places *places,
   for (size_t t = 0; t < findings->opened.n; t++) put_scored(&page, places, findings, t);
   put_time(&page, findings);
   put_kept(&page, cli, places);
-  put_next(&page, places);
+  put_next(&page, cli, places);
   return page.failed ? gpnn_fail_memory(err, "for the report") : GPNN_OK;
 }

@@ -130,7 +130,8 @@ void steps_command(const struct cli *cli, const struct places *places, const str
   command_add(command, tool);
   if (step == STEP_INDEX) command_add(command, "--auto");
   if (step == STEP_PREDICT) command_add(command, "--skip-bad");
-  if (step == STEP_PREDICT && !cli_given(cli, "fail-on-na")) command_add(command, "--fail-on-na=0.5");
+  if (step == STEP_PREDICT && !cli_given(cli, "fail-on-na"))
+    command_add(command, "--fail-on-na=0.5");
   hand_on(cli, step, command);
   if (step == STEP_PREDICT) add_beginning(command, &places->test_begins);
   if (step == STEP_CALIBRATE) add_file_option(command, "-p", files->fitted);

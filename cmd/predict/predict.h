@@ -27,7 +27,7 @@ struct predict_arguments {
   bool flags_outside; /* of a model on a grid: which rows lie outside it */
   bool labels_only;   /* of classes: no probabilities */
   enum predict_aggregate aggregate;
-  double most_na;                  /* share of the rows */
+  double most_na;                                /* share of the rows */
   size_t neighbours, share, batch, samples, top; /* all but share may be 0: not given */
   bool is_of_grids; /* for gpnn-grid predict, which lacks options that are for rows: the index has
                        to be a grid */
@@ -37,8 +37,8 @@ struct predict_arguments {
   struct predict_plan plan;
 };
 
-#define PREDICT_ARGUMENTS_INIT                                               \
-  {                                                                          \
+#define PREDICT_ARGUMENTS_INIT                                                             \
+  {                                                                                        \
     .share = 1, .most_na = 1, .grid = gpnn_grid_default_options() /* of local arguments */ \
   }
 
