@@ -22,6 +22,7 @@ static volatile sig_atomic_t n_guarded;
 static const char *volatile running; /* name of the tool */
 static volatile pid_t helper;        /* process of another program that is running for us, or 0 */
 static volatile pid_t step;          /* the same of another tool */
+static bool is_step;                 /* another tool runs this one */
 
 /* It may have been stopped, and would not learn that it should end. */
 static void end_step(void)
@@ -95,6 +96,12 @@ static void follow_parent(void)
   if (getppid() != (pid_t)atol(parent)) raise(SIGTERM); /* it was too late */
 #endif
   unsetenv(CLI_PARENT);
+  is_step = true;
+}
+
+bool cli_is_step(void)
+{
+  return is_step;
 }
 
 void cli_watch_signals(const char *name)

@@ -6,6 +6,7 @@
 #ifndef GPNN_CMD_COMMON_SIGNALS_H
 #define GPNN_CMD_COMMON_SIGNALS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* Most calls of cli_guard(). */
@@ -30,5 +31,8 @@ volatile pid_t *cli_helper(void);
 /* The process of another tool that works for this one (0: none).  It is asked to end, and waited
  * for, as it has unfinished files of its own to remove. */
 volatile pid_t *cli_step(void);
+
+/* True if another tool runs this one: its files are unfinished ones of that tool. */
+bool cli_is_step(void);
 
 #endif

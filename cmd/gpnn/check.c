@@ -1,5 +1,6 @@
 #include "cmd/gpnn/check.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -44,7 +45,8 @@ static enum gpnn_status find_beginning(const struct cli *cli, struct places *pla
   struct gpnn_table *table = NULL;
   enum gpnn_status status = open_table(cli, dataset, places->test, &table, err);
   if (status != GPNN_OK) return status;
-  begins->no_header = !dataset->schema.has_header && open_sees_row(table);
+  begins->no_header =
+      !gpnn_table_has_header(table) || (!dataset->schema.has_header && open_sees_row(table));
   gpnn_table_close(table);
   status = match_columns(cli, places, begins, dataset, &preamble, err);
   struct beginning later = {begins->no_header, preamble};
@@ -64,7 +66,7 @@ static enum gpnn_status check_columns(const struct cli *cli, struct places *plac
   if (status == GPNN_OK && check_can_reread(places->test))
     status = find_beginning(cli, places, dataset, err);
   else if (status == GPNN_OK)
-    places->test_begins.no_header = !dataset->schema.has_header && cli->table.has_header;
+    places->test_begins.no_header = !dataset->schema.has_header || !cli->table.has_header;
   gpnn_index_close(index);
   return status;
 }
@@ -78,5 +80,76 @@ enum gpnn_status check_test(const struct cli *cli, struct places *places, bool h
   if (!check_can_reread(places->test)) return GPNN_OK;
   enum gpnn_status status = gpnn_table_open(&table, places->test, &cli->table, err);
   gpnn_table_close(table);
+  return status;
+}
+
+/* ---- the model that is replaced ----------------------------------------------------------- */
+
+/* The name of a column, or, where it has none, its number from 1. */
+static const char *name_column(const struct gpnn_column *column, char text[GPNN_MASK_BYTES])
+{
+  if (column->name[0] != '\0') return gpnn_mask(text, column->name, strlen(column->name));
+  snprintf(text, GPNN_MASK_BYTES, "%zu", column->position + 1);
+  return text;
+}
+
+/* The first of 'n' columns that is not among 'n_others', or NULL. */
+static const struct gpnn_column *find_missing(size_t n, const struct gpnn_column *columns,
+                                              size_t n_others, const struct gpnn_column *others)
+{
+  char name[GPNN_MASK_BYTES], other[GPNN_MASK_BYTES];
+  for (size_t i = 0; i < n; i++) {
+    size_t k = 0;
+    name_column(&columns[i], name);
+    while (k < n_others && strcmp(name, name_column(&others[k], other)) != 0) k++;
+    if (k == n_others) return &columns[i];
+  }
+  return NULL;
+}
+
+/* The first target of 'a' that 'b' has not, or NULL. */
+static const struct gpnn_column *find_other_target(const struct gpnn_schema *a,
+                                                   const struct gpnn_schema *b)
+{
+  for (size_t t = 0; t <= a->n_more; t++) {
+    const struct gpnn_column *target = gpnn_schema_target(a, t);
+    if (find_missing(1, target, 1, &b->target) != NULL &&
+        find_missing(1, target, b->n_more, b->more) != NULL)
+      return target;
+  }
+  return NULL;
+}
+
+static enum gpnn_status compare_roles(const char *path, const struct gpnn_schema *old,
+                                      const struct gpnn_schema *new, struct gpnn_error *err)
+{
+  static const char advice[] = "--force replaces it, and --save DIR keeps this one elsewhere";
+  char name[GPNN_MASK_BYTES];
+  const struct gpnn_column *lost = find_other_target(old, new);
+  const struct gpnn_column *added = find_other_target(new, old);
+  if (lost != NULL || added != NULL)
+    return gpnn_fail(err, GPNN_EMISMATCH, "%s is %s model of '%s', this one is %s: %s", path,
+                     lost != NULL ? "a" : "no", name_column(lost != NULL ? lost : added, name),
+                     lost != NULL ? "not" : "one", advice);
+  lost = find_missing(old->n_inputs, old->inputs, new->n_inputs, new->inputs);
+  added = find_missing(new->n_inputs, new->inputs, old->n_inputs, old->inputs);
+  if (lost == NULL && added == NULL) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EMISMATCH, "%s is a model %s the input '%s', this one is %s: %s", path,
+                   lost != NULL ? "with" : "without",
+                   name_column(lost != NULL ? lost : added, name), lost != NULL ? "not" : "with it",
+                   advice);
+}
+
+enum gpnn_status check_replaced(const struct places *places, struct gpnn_error *err)
+{
+  struct gpnn_index *old = NULL, *new = NULL;
+  if (!places->keeps || gpnn_index_open(&old, places->kept.index, false, NULL) != GPNN_OK)
+    return GPNN_OK;
+  enum gpnn_status status = gpnn_index_open(&new, places->working.index, false, err);
+  if (status == GPNN_OK)
+    status = compare_roles(places->kept.index, &gpnn_index_dataset(old)->schema,
+                           &gpnn_index_dataset(new)->schema, err);
+  gpnn_index_close(new);
+  gpnn_index_close(old);
   return status;
 }

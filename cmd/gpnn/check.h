@@ -18,6 +18,12 @@
 GPNN_MUST_CHECK enum gpnn_status check_test(const struct cli *cli, struct places *places,
                                             bool has_index, struct gpnn_error *err);
 
+/* Looks whether the working index has the targets and inputs of the one that it will replace, if
+ * there is any.  GPNN_EMISMATCH: it has not.  Outcomes of the working index as gpnn_index_open();
+ * one to be replaced that cannot be opened is no loss. */
+GPNN_MUST_CHECK enum gpnn_status check_replaced(const struct places *places,
+                                                struct gpnn_error *err);
+
 /* True if 'path' names a file that can be read more than once. */
 bool check_can_reread(const char *path);
 

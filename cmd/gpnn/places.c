@@ -1,6 +1,7 @@
 #include "cmd/gpnn/places.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +26,18 @@ static void cut(char *name, const char *ending)
   if (length > n && strcmp(name + length - n, ending) == 0) name[length - n] = '\0';
 }
 
+/* The name of the file 'path' in its directory. */
+static const char *file_of(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash == NULL ? path : slash + 1;
+}
+
 /* The name of the model learnt from 'train', for the caller to free: "data/house.csv.gz" makes
  * "house". */
 static char *model_name(const char *train)
 {
-  const char *slash = strrchr(train, '/');
-  const char *base = slash == NULL ? train : slash + 1;
+  const char *base = file_of(train);
   if (strcmp(train, "-") == 0 || base[0] == '\0') base = "model";
   char *name = gpnn_copy_text(base, strlen(base));
   if (name == NULL) return NULL;
@@ -55,7 +62,7 @@ static char *path_in(const char *directory, const char *name, const char *ending
 /* The ending of the file 'path', with its dot, or "". */
 static const char *ending_of(const char *path)
 {
-  const char *slash = strrchr(path, '/'), *base = slash == NULL ? path : slash + 1;
+  const char *base = file_of(path);
   const char *dot = strrchr(base, '.');
   return dot == NULL || dot == base ? "" : dot;
 }
@@ -106,6 +113,34 @@ static enum gpnn_status check_kind(const char *path, const char *kind, struct gp
                    path, kind);
 }
 
+/* True if both names lead to the same file, or would, as they name the same place in a directory.
+ */
+static bool are_same(const char *a, const char *b)
+{
+  struct stat of_a, of_b;
+  bool same = stat(a, &of_a) == 0 && stat(b, &of_b) == 0;
+  if (same && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino) return true;
+  char *copy_a = gpnn_copy_text(a, strlen(a)), *copy_b = gpnn_copy_text(b, strlen(b));
+  same = copy_a != NULL && copy_b != NULL && strcmp(file_of(a), file_of(b)) == 0 &&
+         stat(dirname(copy_a), &of_a) == 0 && stat(dirname(copy_b), &of_b) == 0 &&
+         of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+  free(copy_a);
+  free(copy_b);
+  return same;
+}
+
+/* GPNN_EINVAL: predictions would be replaced by the model.  The directory has been made. */
+static enum gpnn_status check_output(const struct places *p, const char *output,
+                                     struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  if (!p->keeps || strcmp(output, "-") == 0 ||
+      !(are_same(output, p->kept.index) || are_same(output, p->kept.params)))
+    return GPNN_OK;
+  return gpnn_fail(err, GPNN_EINVAL, "option --output: \"%s\" is where the model will be kept",
+                   gpnn_mask(shown, output, strlen(output)));
+}
+
 static enum gpnn_status check_kept(struct places *p, const char *name, struct gpnn_error *err)
 {
   if (!p->keeps) return GPNN_OK;
@@ -149,6 +184,7 @@ enum gpnn_status places_open(struct places *places, const char *train, const cha
                             .directory = save != NULL ? save : "."};
   enum gpnn_status status = check_kept(places, name, err);
   if (status == GPNN_OK) status = make_scratch(places, err);
+  if (status == GPNN_OK) status = check_output(places, output, err);
   if (status == GPNN_OK) status = name_files(places, name, output, err);
   free(name);
   return status;

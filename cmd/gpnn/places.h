@@ -43,8 +43,9 @@ struct places {
  * the model in; without it the model is kept in the working directory if there is no 'test'.
  * 'output' is where predictions will go: the unfinished file gets the same ending.
  *
- * GPNN_EIO: the system refuses, or the model would replace a file that is not an index, or not
- * parameters.  GPNN_ENOMEM.  The caller closes 'places', which must be zeroed before, in any case.
+ * GPNN_EINVAL: 'output' is one of the names.  GPNN_EIO: the system refuses, or the model would
+ * replace a file that is not an index, or not parameters.  GPNN_ENOMEM.  The caller closes
+ * 'places', which must be zeroed before, in any case.
  */
 GPNN_MUST_CHECK enum gpnn_status places_open(struct places *places, const char *train,
                                              const char *test, const char *save, const char *output,

@@ -114,10 +114,11 @@ static void add_file_option(struct command *command, const char *option, const c
 }
 
 /* Tells gpnn-predict where its table begins. */
-static void add_beginning(struct command *command, const struct beginning *begins)
+static void add_beginning(struct command *command, const struct cli *cli,
+                          const struct beginning *begins)
 {
   char lines[24];
-  if (begins->no_header) command_add(command, "--no-header");
+  if (begins->no_header && cli->table.has_header) command_add(command, "--no-header");
   snprintf(lines, sizeof lines, "%zu", begins->skip_lines);
   add_file_option(command, "--skip-lines", begins->skip_lines > 0 ? lines : NULL);
 }
@@ -133,7 +134,7 @@ void steps_command(const struct cli *cli, const struct places *places, const str
   if (step == STEP_PREDICT && !cli_given(cli, "fail-on-na"))
     command_add(command, "--fail-on-na=0.5");
   hand_on(cli, step, command);
-  if (step == STEP_PREDICT) add_beginning(command, &places->test_begins);
+  if (step == STEP_PREDICT) add_beginning(command, cli, &places->test_begins);
   if (step == STEP_CALIBRATE) add_file_option(command, "-p", files->fitted);
   if (step == STEP_PREDICT) add_file_option(command, "-p", files->params);
   const char *const outputs[STEPS] = {files->index, files->fitted, files->params,
@@ -257,6 +258,7 @@ enum gpnn_status steps_run(const struct cli *cli, const struct places *places, e
   announce(cli, &command, step, places->test == NULL ? STEP_CALIBRATE : STEP_PREDICT);
   if (cli->report != NULL) command_add(&command, "--quiet"); /* the report stands alone */
   if (step == STEP_INDEX) show_as(cli, places, &command);
+  if (step == STEP_PREDICT) command_add(&command, "--names"); /* by which they are scored */
   enum gpnn_status status = run(&command, step, -1, err);
   command_release(&command);
   return status;

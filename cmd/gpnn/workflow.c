@@ -40,7 +40,7 @@ static double now(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static enum gpnn_status run_steps(const struct cli *cli, struct places *places,
+static enum gpnn_status run_steps(const struct cli *cli, struct places *places, bool force,
                                   struct findings *findings, struct gpnn_error *err)
 {
   enum step last = places->test == NULL ? STEP_CALIBRATE : STEP_PREDICT;
@@ -51,9 +51,22 @@ static enum gpnn_status run_steps(const struct cli *cli, struct places *places,
     status = steps_run(cli, places, step, err);
     findings->seconds[step] = now() - started;
     findings->ran[step] = true;
-    if (status == GPNN_OK && step == STEP_INDEX) status = check_test(cli, places, true, err);
+    if (status != GPNN_OK || step != STEP_INDEX) continue;
+    if (!force) status = check_replaced(places, err);
+    if (status == GPNN_OK) status = check_test(cli, places, true, err);
   }
   return status;
+}
+
+/* Passes over the first line, of which quoted names may take several. */
+static void pass_over_names(FILE *from)
+{
+  bool is_quoted = false;
+  int c;
+  do {
+    c = getc(from);
+    if (c == '"') is_quoted = !is_quoted;
+  } while (c != EOF && (is_quoted || c != '\n'));
 }
 
 static enum gpnn_status copy(FILE *from, const char *path, struct gpnn_output *output,
@@ -72,7 +85,7 @@ static enum gpnn_status copy(FILE *from, const char *path, struct gpnn_output *o
 }
 
 /* Copies the predictions, now that there are no more reasons to fail, to where they were asked
- * for. */
+ * for; like gpnn-predict without names if the table to predict has none. */
 static enum gpnn_status write_predictions(const struct cli *cli, const struct places *places,
                                           struct gpnn_error *err)
 {
@@ -82,6 +95,7 @@ static enum gpnn_status write_predictions(const struct cli *cli, const struct pl
   FILE *from = fopen(path, "rb");
   if (from == NULL) return gpnn_fail_errno(err, errno, "%s: cannot be read", path);
   enum gpnn_status status = cli_open_output(cli->output, &output, err);
+  if (places->test_begins.no_header && !gpnn_npy_text_is_wanted(cli->output)) pass_over_names(from);
   if (status == GPNN_OK) status = copy(from, path, output, err);
   status = cli_close_output(output, status, err);
   fclose(from);
@@ -97,7 +111,7 @@ enum gpnn_status workflow_run(const struct cli *cli, void *arguments, struct gpn
   double started = now();
   enum gpnn_status status =
       places_open(&places, cli_operand(cli, 0), test, a->save, cli->output, err);
-  if (status == GPNN_OK) status = run_steps(cli, &places, &findings, err);
+  if (status == GPNN_OK) status = run_steps(cli, &places, a->force, &findings, err);
   double scoring = now();
   if (status == GPNN_OK) status = findings_gather(&findings, cli, &places, err);
   findings.scoring = now() - scoring;

@@ -15,6 +15,7 @@ struct workflow_arguments {
    * looks at these. */
   const char *handed_on;
   bool classes, append, unique;
+  bool force; /* replace a model of another target or other inputs */
   enum skip_bad skip_bad;
 };
 

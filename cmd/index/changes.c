@@ -264,6 +264,13 @@ enum gpnn_status changes_make(struct index_changes *changes, const struct change
   return status;
 }
 
+bool changes_are_none(const struct index_changes *c)
+{
+  return !c->drop && !c->one_hot && !c->strip && !c->missing && !c->comment && c->n_dates == 0 &&
+         c->decimal == 0 && !c->thousands && !c->classes && c->skip_bad == SKIP_NONE &&
+         !c->no_header && c->skip_lines == 0;
+}
+
 void changes_release(struct index_changes *changes)
 {
   free(changes->drop);

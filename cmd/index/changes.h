@@ -53,6 +53,9 @@ GPNN_MUST_CHECK enum gpnn_status changes_make(struct index_changes *changes,
                                               const struct changes_source *from,
                                               struct gpnn_error *err);
 
+/* True if nothing changes. */
+bool changes_are_none(const struct index_changes *changes);
+
 /* '*list' becomes a LIST with the items of both, of which 'before' may be NULL; NULL if 'more' is.
  */
 GPNN_MUST_CHECK enum gpnn_status changes_join(char **list, const char *before, const char *more,

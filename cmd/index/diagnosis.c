@@ -105,7 +105,13 @@ static void print_targets(const struct gpnn_profile *profile, const struct gpnn_
   bool is_target = profile->columns[advice->stuck_column].role == GPNN_PROFILE_TARGET;
   fprintf(to, "  '%s' is %s", column_name(names, advice->stuck_column, shown),
           is_target ? "the target (-y) and has to be numbers or classes"
-                    : "no input and has to be numbers");
+          : profile->columns[advice->stuck_column].is_named
+              ? "named by -x, but cannot be an input as it is: leave it out of -x"
+              : "no input and has to be numbers");
+  if (profile->columns[advice->stuck_column].is_named) {
+    fputc('\n', to);
+    return;
+  }
   if (is_target && may_be_classes(&advice->columns[advice->stuck_column]))
     fputs(" (--classes)", to);
   if (is_target) fputs(": choose another by -y", to);

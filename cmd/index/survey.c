@@ -84,6 +84,8 @@ static enum gpnn_status survey_rows(struct gpnn_profile *profile, struct gpnn_ta
   struct gpnn_schema schema = {0};
   enum gpnn_status status = gpnn_schema_choose(&schema, table, &a->roles, err);
   if (status == GPNN_OK) status = gpnn_profile_make(profile, table, &schema, err);
+  for (size_t j = 0; j < profile->n_columns && a->roles.inputs != NULL; j++)
+    profile->columns[j].is_named = profile->columns[j].role == GPNN_PROFILE_INPUT;
   if (status == GPNN_OK) status = add_rows(profile, table, err);
   gpnn_schema_release(&schema);
   return status;
@@ -116,7 +118,8 @@ static enum gpnn_status conclude(struct index_changes *changes, const struct cli
   bool begins_later = made->comment != NULL || made->skip_lines > 0 || made->no_header;
   bool is_possible = status == GPNN_OK && diagnosis_is_possible(&diagnosis);
   bool is_worth = status == GPNN_OK &&
-                  ((is_possible && begins_later) || diagnosis_is_worth_telling(&diagnosis));
+                  ((is_possible && begins_later) || diagnosis_is_worth_telling(&diagnosis)) &&
+                  !(why == NULL && is_possible && changes_are_none(made));
   bool is_stuck = is_worth && !is_possible;
   if (is_worth && cli->report != NULL && why == NULL && !is_stuck)
     put_command(cli, made);

@@ -22,6 +22,7 @@ struct predict_arguments {
   const char *params, *targets, *keep, *group, *max_distance, *cost;
   enum gpnn_precision precision;
   bool append, skip_bad, unbuffered;
+  bool names;         /* write them though the table has none */
   bool loo;           /* predict the training rows, each from the others */
   bool cross_fit;     /* by parameters that have not seen them */
   bool flags_outside; /* of a model on a grid: which rows lie outside it */

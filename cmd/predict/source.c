@@ -113,6 +113,7 @@ bool source_has_exposure(const struct source *s)
 
 bool source_has_header(const struct source *s)
 {
+  if (s->a->names) return true;
   return s->table == NULL ? s->cli->table.has_header : gpnn_table_has_header(s->table);
 }
 

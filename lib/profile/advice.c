@@ -24,16 +24,15 @@ static bool must_be_numbers(enum gpnn_profile_role role)
 }
 
 /* Finds a column that is not what it has to be.  No other target is ever chosen in place of one
- * that cannot be used. */
+ * that cannot be used, and no input dropped that the user named. */
 static void find_stuck(struct gpnn_advice *advice, const struct gpnn_profile *profile)
 {
   for (size_t j = 0; j < profile->n_columns && !advice->is_stuck; j++) {
     enum gpnn_advice_kind kind = advice->columns[j].kind;
-    if (!must_be_numbers(profile->columns[j].role) || kind == GPNN_ADVICE_NUMBERS ||
-        kind == GPNN_ADVICE_CLASSES)
-      continue;
-    advice->is_stuck = true;
-    advice->stuck_column = j;
+    bool is_dropped = kind == GPNN_ADVICE_DROP && profile->columns[j].is_named;
+    advice->is_stuck = is_dropped || (must_be_numbers(profile->columns[j].role) &&
+                                      kind != GPNN_ADVICE_NUMBERS && kind != GPNN_ADVICE_CLASSES);
+    if (advice->is_stuck) advice->stuck_column = j;
   }
 }
 
@@ -192,7 +191,8 @@ static size_t count_lacks(const struct gpnn_column_profile *column)
 static bool may_be_dropped(const struct gpnn_advice *advice, const struct gpnn_profile *profile,
                            size_t j)
 {
-  return profile->columns[j].role == GPNN_PROFILE_INPUT && takes_missing(&advice->columns[j]);
+  return profile->columns[j].role == GPNN_PROFILE_INPUT && !profile->columns[j].is_named &&
+         takes_missing(&advice->columns[j]);
 }
 
 /* Drops the inputs that lack at least 'least' values, or takes that back. */

@@ -84,8 +84,8 @@ struct gpnn_advice {
   bool is_ambiguous; /* commas might as well be the other: 1,234 is all there is */
   char *strip;       /* owned; LISTs as in table/notation.h, NULL: nothing new */
   char *missing;
-  /* A column that has to be numbers, or classes, and is none: nothing can be done without the user.
-   */
+  /* A column that has to be numbers, or classes, and is none, or that would be dropped although the
+   * user named it: nothing can be done without the user. */
   bool is_stuck;
   size_t stuck_column;
   size_t n_rows;              /* of the table, good and bad */

@@ -164,8 +164,8 @@ static bool check_readable(struct gpnn_column_advice *advice, char decimal,
 static bool counts_rows(const struct gpnn_profile *profile, size_t j)
 {
   const struct gpnn_column_profile *column = &profile->columns[j];
-  return column->role == GPNN_PROFILE_INPUT && column->n_rows_counted >= LEAST_COUNTED &&
-         column->n_rows_counted == profile->n_rows &&
+  return column->role == GPNN_PROFILE_INPUT && !column->is_named &&
+         column->n_rows_counted >= LEAST_COUNTED && column->n_rows_counted == profile->n_rows &&
          is_named_like_id(gpnn_table_column(profile->table, j));
 }
 
@@ -215,7 +215,7 @@ void gpnn_advice_judge(struct gpnn_advice *advice, const struct gpnn_profile *pr
     if (column->odd != NULL) n_missing += column->odd->n_like_missing;
     for (size_t i = 0; i < column->n_codes; i++)
       n_missing += gpnn_advice_is_far(column, &column->codes[i]) ? column->codes[i].n : 0;
-    if (this->kind != GPNN_ADVICE_DROP && column->role == GPNN_PROFILE_INPUT &&
+    if (this->kind != GPNN_ADVICE_DROP && column->role == GPNN_PROFILE_INPUT && !column->is_named &&
         n_missing > profile->n_rows / 2)
       drop(this, GPNN_DROP_MOSTLY_MISSING);
   }

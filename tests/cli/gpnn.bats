@@ -95,6 +95,39 @@ by_hand() {
   assert_fails 2 '"train.tsv" is an input' gpnn -o train.tsv train.tsv test.tsv
 }
 
+@test "a model of another target or other inputs is replaced only by force" {
+  gpnn -q --effort fast --save kept train.tsv
+  cp kept/train.gpi old.gpi
+  assert_fails 1 "kept/train.gpi is a model of 'y', this one is not" gpnn -q --effort fast --save kept -y x2 train.tsv
+  assert_fails 1 "kept/train.gpi is a model with the input 'x2', this one is not" \
+    gpnn -q --effort fast --save kept -x x1 train.tsv
+  assert_fails 1 "kept/train.gpi is no model of 'x2', this one is one" gpnn -q --effort fast --save kept -y y,x2 train.tsv
+  cmp kept/train.gpi old.gpi
+  gpnn -q --effort fast --save kept --force -x x1 train.tsv
+  assert_fails 1 "kept/train.gpi is a model without the input 'x2'" gpnn -q --effort fast --save kept train.tsv
+  awk -v OFS='\t' '{ print $2, $1, $3 }' train.tsv >permuted.tsv
+  mv permuted.tsv train.tsv
+  cp old.gpi kept/train.gpi
+  gpnn -q --effort fast --save kept train.tsv # the same columns in another order
+}
+
+@test "predictions are not lost where the model is kept" {
+  assert_fails 2 '"kept/train.par" is where the model will be kept' \
+    gpnn -q --effort fast --save kept -o kept/train.par train.tsv test.tsv
+  [[ ! -e kept ]]
+  mkdir kept
+  assert_fails 2 'is where the model will be kept' gpnn -q --effort fast --save kept -o ./kept/../kept/train.gpi train.tsv test.tsv
+  gpnn -q --effort fast --save kept -o kept/p.tsv train.tsv test.tsv
+  assert_equal "$(ls kept)" $'p.tsv\ntrain.gpi\ntrain.par'
+}
+
+@test "what the rows to predict are like is told to fit and calibration" {
+  gpnn --effort fast --save kept --like test.tsv train.tsv 2>report.txt
+  grep -q 'gpnn-fit .*--like=test.tsv.* | gpnn-calibrate .*--like=test.tsv' report.txt
+  gpnn-calibrate -q --like test.tsv -p <(gpnn-fit -q --effort fast --like test.tsv kept/train.gpi) kept/train.gpi |
+    cmp - kept/train.par
+}
+
 @test "a directory that cannot be written is told at once" {
   ((EUID != 0)) || skip 'root may write anywhere'
   mkdir ro
@@ -137,6 +170,25 @@ by_hand() {
   [[ ! -e p.tsv ]]
   gpnn -q --effort fast --fail-on-na 0.6 train.tsv comma.tsv >p.tsv
   assert_equal "$(grep -c NA p.tsv)" 23
+}
+
+@test "rows without names are all predicted and scored" {
+  tail -n +2 train.tsv >bare.tsv
+  tail -n +2 test.tsv >bare_test.tsv
+  gpnn-split -q --last 0.5 -o half.npy -o test.npy test.tsv
+  tail -n +22 test.tsv >half.tsv
+  for tables in 'bare.tsv bare_test.tsv' 'bare.tsv test.tsv' '--no-header bare.tsv bare_test.tsv'; do
+    # shellcheck disable=SC2086
+    gpnn --effort fast $tables >p.tsv 2>report.txt
+    grep -qE '^predicted  40 rows of (bare_)?test.tsv: RMSE 0' report.txt
+    assert_equal "$(grep -vc mean p.tsv)" 40
+  done
+  gpnn -q --effort fast train.tsv half.tsv | cut -f 2- | tail -n +2 >expected.tsv
+  for train in train.tsv bare.tsv; do
+    gpnn --effort fast $train test.npy >p.tsv 2>report.txt
+    grep -q '^predicted  20 rows of test.npy: RMSE 0' report.txt
+    cut -f 2- p.tsv | cmp - <(gpnn -q --effort fast train.tsv <(tail -n 20 test.tsv | cat <(head -n 1 test.tsv) -) | cut -f 2- | tail -n +2)
+  done
 }
 
 @test "options are checked before the work begins, and so is the table to predict" {
@@ -351,6 +403,6 @@ END
   gpnn --effort fast t.csv 2>report.txt
   tr -s ' \n' ' ' <report.txt | grep -q "hardly better than the target's mean"
   awk 'BEGIN { print "x,y"; for (i = 0; i < 200; i++) print i "," sin(i / 20) }' >t.csv
-  gpnn --effort fast t.csv 2>report.txt
+  gpnn --force --effort fast t.csv 2>report.txt
   run ! grep -q 'hardly better' report.txt
 }

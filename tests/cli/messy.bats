@@ -162,3 +162,17 @@ rows() {
   { echo 'x z' && rows 60; } >short.txt
   assert_fails 1 '^short.txt:2: has 3 fields, the header has 2' gpnn-index -o x.gpi short.txt
 }
+
+@test "inputs that were named are not dropped, and advice that was followed is not given again" {
+  for i in {1..60}; do echo "k$i,$i,$((i % 7)),$((i % 13 == 5 ? 0 : i % 11)),$((i * i % 17))"; done |
+    sed '1i name,id,a,b,y' | awk -F, -v OFS=, 'NR % 9 == 3 { $4 = "." } { print }' >t.csv
+  assert_fails_all() { gpnn-index --auto "$@" -o t.gpi t.csv 2>err && complain 'no failure'; [[ ! -e t.gpi ]]; }
+  assert_fails_all --na . -x name,a,b
+  grep -q "'name' is named by -x, but cannot be an input as it is: leave it out of -x" err
+  gpnn-index --auto --na . -x id,a,b -y y -o t.gpi t.csv 2>err
+  assert_equal "$(gpnn-info t.gpi | value inputs)" 3
+  sed -n 's/^    //p' err >command
+  grep -q 'skip-bad' command
+  sed 's/gpnn-index/gpnn-index --auto/' command | bash 2>err
+  run ! grep -q 'the same, spelled out' err
+}
