@@ -37,6 +37,7 @@ struct cli_tool {
   const char *name;     /* "gpnn-x", or "gpnn-x mode" where modes have options of their own */
   const char *synopsis; /* what follows the name in usage */
   const char *purpose;  /* a sentence or two, in lines of at most 80 columns */
+  const char *related;  /* what other tools there are, likewise; or NULL */
   unsigned groups;
   size_t min_operands, max_operands;
   /* The words that the first operand may be, from 0 on; then NULL.  NULL if it is a file. */

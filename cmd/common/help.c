@@ -73,6 +73,7 @@ void cli_print_help(const struct cli_tool *tool, size_t n, const struct cli_row 
     if (!cli_is_alias(rows[i].option) && rows[i].option->help != NULL) print_option(&rows[i]);
   size_t length = strcspn(tool->name, " ");
   const char *mode = tool->name + length;
+  if (tool->related != NULL) printf("\n%s\n", tool->related);
   printf("\nManual: man %.*s%s%s, man 7 gpnn\n", (int)length, tool->name, *mode != '\0' ? "-" : "",
          *mode != '\0' ? mode + 1 : "");
 }
