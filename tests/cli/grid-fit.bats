@@ -199,3 +199,28 @@ make_errors() {
   [[ $stderr == *"steps on all cells need about 4."*"e+03 GiB, and this machine has"* ]]
   [[ $stderr == *"of 3000 and 3000 levels"* ]]
 }
+
+@test "named levels with few cells each get intervals that hold" {
+  # 40 names by 10 times, of which 3 in 10 are missing: two smooth functions shared, and noise of sd 0.3.
+  LC_ALL=C awk -v OFS='\t' '
+    function uniform() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
+    function normal(  i, sum) { for (i = 0; i < 12; i++) sum += uniform(); return sum - 6 }
+    BEGIN {
+      seed = 20
+      print "name", "time", "y" >"seen.tsv"
+      print "name", "time", "y" >"missing.tsv"
+      for (i = 1; i <= 40; i++) {
+        a = normal(); b = normal(); c = normal()
+        for (t = 0; t < 10; t++) {
+          y = a * sin(0.7 * t) + b * cos(0.5 * t + 1) + 0.3 * c + 0.3 * normal()
+          print "n" i, t, y >(uniform() < 0.3 ? "missing.tsv" : "seen.tsv")
+        }
+      }
+    }'
+  gpnn-grid index -q --site name --time time -o n.gpi seen.tsv
+  gpnn-grid fit -q --effort fast n.gpi >n.par
+  gpnn-grid predict -q -p n.par n.gpi missing.tsv | gpnn-eval >scores
+  assert_below "$(value rmse scores)" 0.5
+  assert_below 0.7 "$(value coverage80 scores)"
+  assert_below "$(value coverage80 scores)" 0.95
+}

@@ -1,7 +1,7 @@
 /*
  * adam: parameters of data on a grid by steps of Adam on the likelihood of all cells, whose
  * gradient is estimated (models/grid/fit/likelihood.h): the published method, or a polish of what
- * samples gave (gpnn-methods(7), equations 16.54 to 16.56 and 16.63).
+ * samples gave (gpnn-methods(7), equations 16.54 to 16.56 and 16.64).
  *
  * Source: Lin, Ament, Balandat, Eriksson, Hernandez-Lobato and Bakshy (2025), appendix C.
  */

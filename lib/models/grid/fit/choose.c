@@ -17,7 +17,7 @@ static const struct {
 
 /* What a candidate has to gain, in standard errors of the difference; and what it may lose in the
  * root mean square error, which a transform can spoil where it improves the densities. */
-enum { FINAL_ROUNDS = 2, BLOCKS_APART = 1000, MOST_EXACT = 600 };
+enum { TRIAL_PARTS = 3, FINAL_PARTS = 5, FINAL_ROUNDS = 2, BLOCKS_APART = 1000, MOST_EXACT = 600 };
 static const double least_gain = 1, most_error = 1.05;
 
 /* A kernel is left for one next to it in this order. */
@@ -25,17 +25,6 @@ static const char *const by_smoothness[] = {"exp", "matern32", "matern52", "rbf"
 enum { N_KERNELS = sizeof by_smoothness / sizeof by_smoothness[0] };
 
 /* ---- trying a candidate ---------------------------------------------------------------------- */
-
-/* Makes the view that a trial sees. */
-static enum gpnn_status open_view(struct gpnn_grid_choice *choice, struct gpnn_grid_trial *trial,
-                                  struct gpnn_grid *grid, struct gpnn_grid_view *view,
-                                  struct gpnn_error *err)
-{
-  *view = (struct gpnn_grid_view){.grid = NULL};
-  enum gpnn_status status = gpnn_grid_choice_transform(choice, trial, grid, err);
-  if (status == GPNN_OK) status = gpnn_grid_view_make(view, grid, &trial->parameters, err);
-  return status;
-}
 
 /* Fits a trial, whose parameters have the values to start from. */
 static enum gpnn_status fit_trial(struct gpnn_grid_choice *choice, struct gpnn_grid_trial *trial,
@@ -47,9 +36,10 @@ static enum gpnn_status fit_trial(struct gpnn_grid_choice *choice, struct gpnn_g
   struct gpnn_grid_fit_options options = {.evaluations = evaluations,
                                           .complete = complete,
                                           .scans = scans,
+                                          .task_spread = trial->task_spread,
                                           .held = choice->held,
                                           .threads = choice->options->threads};
-  enum gpnn_status status = open_view(choice, trial, &grid, &view, err);
+  enum gpnn_status status = gpnn_grid_choice_view(choice, trial, &grid, &view, err);
   if (status == GPNN_OK)
     status = gpnn_grid_fit(&trial->parameters, &view, &choice->blocks, &options, &trial->fit, err);
   gpnn_grid_view_release(&view);
@@ -61,10 +51,12 @@ static enum gpnn_status score_trial(struct gpnn_grid_choice *choice, struct gpnn
 {
   struct gpnn_grid_view view;
   struct gpnn_grid grid;
+  if (gpnn_grid_choice_has_tasks(choice))
+    return gpnn_grid_choice_crossfit(choice, trial, choice->evaluations, err);
   gpnn_grid_score_release(&trial->score);
-  enum gpnn_status status = open_view(choice, trial, &grid, &view, err);
+  enum gpnn_status status = gpnn_grid_choice_view(choice, trial, &grid, &view, err);
   if (status == GPNN_OK)
-    status = gpnn_grid_score(&trial->score, choice->dataset, &view, &trial->parameters,
+    status = gpnn_grid_score(&trial->score, choice->dataset, &view, 1, &trial->parameters,
                              &choice->tasks, choice->options->threads, err);
   gpnn_grid_view_release(&view);
   return status;
@@ -100,12 +92,14 @@ static enum gpnn_status compete(struct gpnn_grid_choice *choice, struct gpnn_gri
   return status == GPNN_ENUMERIC ? GPNN_OK : status;
 }
 
-/* Fits the candidate 'trial' and lets it compete.  One that cannot be computed is none. */
+/* Fits the candidate 'trial', unless its score does, and lets it compete.  One that cannot be
+ * computed is none. */
 static enum gpnn_status try_trial(struct gpnn_grid_choice *choice, struct gpnn_grid_trial *trial,
                                   bool *is_better, struct gpnn_error *err)
 {
-  enum gpnn_status status =
-      fit_trial(choice, trial, trial_size[choice->options->effort].evaluations, false, false, err);
+  enum gpnn_status status = gpnn_grid_choice_has_tasks(choice)
+                                ? GPNN_OK
+                                : fit_trial(choice, trial, choice->evaluations, false, false, err);
   *is_better = false;
   if (status == GPNN_OK) return compete(choice, trial, least_gain, is_better, err);
   gpnn_grid_trial_release(trial);
@@ -184,6 +178,35 @@ static enum gpnn_status choose_kernels(struct gpnn_grid_choice *choice, struct g
   return status;
 }
 
+/* Walks from the first candidate's spread of tasks in one direction as long as that helps. */
+static enum gpnn_status walk_spread(struct gpnn_grid_choice *choice, double step, bool *moved,
+                                    struct gpnn_error *err)
+{
+  static const double least = 0.01, most = 3;
+  enum gpnn_status status = GPNN_OK;
+  bool is_better = true;
+  *moved = false;
+  while (is_better && status == GPNN_OK) {
+    struct gpnn_grid_trial trial;
+    double spread = choice->best.task_spread * step;
+    if (spread < least || spread > most) return GPNN_OK;
+    status = gpnn_grid_trial_copy(&trial, &choice->best, err);
+    if (status != GPNN_OK) return status;
+    trial.task_spread = spread;
+    status = try_trial(choice, &trial, &is_better, err);
+    *moved = *moved || is_better;
+  }
+  return status;
+}
+
+static enum gpnn_status choose_task_spread(struct gpnn_grid_choice *choice, struct gpnn_error *err)
+{
+  bool moved = true;
+  enum gpnn_status status = GPNN_OK;
+  if (gpnn_grid_choice_has_tasks(choice)) status = walk_spread(choice, 1 / 3., &moved, err);
+  return status == GPNN_OK && !moved ? walk_spread(choice, 3, &moved, err) : status;
+}
+
 /* A nugget that is not needed becomes small; to do without one at all is tried with patience. */
 static enum gpnn_status choose_nugget(struct gpnn_grid_choice *choice, struct gpnn_error *err)
 {
@@ -244,6 +267,8 @@ static enum gpnn_status draw_blocks(struct gpnn_grid_choice *choice, size_t roun
          n = round > 0 ? final_size[e].blocks : trial_size[e].blocks;
   struct gpnn_grid_sample_size size = {round > 0 ? final_size[e].cells : trial_size[e].cells,
                                        round > 0 ? final_size[e].sites : trial_size[e].sites};
+  size_t enough = choice->dataset->grid->n_cells / size.cells + 1;
+  if (gpnn_grid_choice_has_tasks(choice) && n > enough) n = enough; /* each is estimated often */
   gpnn_grid_samples_release(&choice->blocks);
   enum gpnn_status status =
       gpnn_grid_view_make(&view, choice->dataset->grid, &choice->best.parameters, err);
@@ -267,6 +292,8 @@ static enum gpnn_status draw_tasks(struct gpnn_grid_choice *choice, bool is_fina
   if (status == GPNN_OK)
     status = gpnn_grid_tasks_draw(&choice->tasks, n, &view, o->holdout, o->seed,
                                   is_final ? before : 0, err);
+  if (status == GPNN_OK && gpnn_grid_choice_has_tasks(choice))
+    status = gpnn_grid_choice_part_tasks(choice, &view, err);
   gpnn_grid_view_release(&view);
   return status;
 }
@@ -274,49 +301,44 @@ static enum gpnn_status draw_tasks(struct gpnn_grid_choice *choice, bool is_fina
 /* True if tasks may start elsewhere than at the first candidate. */
 static bool has_open_tasks(const struct gpnn_grid_choice *choice)
 {
-  const struct gpnn_grid_process *grid = &choice->best.parameters.grid;
-  bool has_tasks = false;
-  for (size_t a = 0; a < grid->n_factors; a++)
-    has_tasks = has_tasks || grid->factor[a].n_terms == 0;
-  return has_tasks && choice->options->start == NULL && choice->options->n_settings == 0;
+  return gpnn_grid_choice_has_tasks(choice) && choice->options->start == NULL &&
+         choice->options->n_settings == 0;
 }
 
-/* Fits the first candidate.  The likelihood of tasks has several maxima: from two starts, the
- * higher one is taken. */
-static enum gpnn_status fit_first(struct gpnn_grid_choice *choice, struct gpnn_error *err)
+/* Scores the first candidate.  The likelihood of tasks has several maxima: the better of two places
+ * to start from is taken. */
+static enum gpnn_status score_first(struct gpnn_grid_choice *choice, struct gpnn_error *err)
 {
-  size_t evaluations = trial_size[choice->options->effort].evaluations;
-  struct gpnn_grid_trial other = {.score = {.n_cells = 0}};
-  bool has_other = has_open_tasks(choice);
+  struct gpnn_grid_trial other;
+  bool is_better;
   enum gpnn_status status = GPNN_OK;
-  if (has_other) status = gpnn_grid_trial_copy(&other, &choice->best, err);
-  if (status == GPNN_OK) status = fit_trial(choice, &choice->best, evaluations, false, true, err);
-  if (status == GPNN_OK && has_other) {
-    status = gpnn_grid_choice_start_tasks(choice, &other, err);
-    if (status == GPNN_OK) status = fit_trial(choice, &other, evaluations, false, true, err);
-    if (status == GPNN_OK && other.fit.log_likelihood > choice->best.fit.log_likelihood) {
-      struct gpnn_grid_trial worse = choice->best;
-      choice->best = other;
-      other = worse;
-    }
-    if (status == GPNN_ENUMERIC) status = GPNN_OK;
-  }
+  if (!gpnn_grid_choice_has_tasks(choice))
+    status = fit_trial(choice, &choice->best, choice->evaluations, false, true, err);
+  if (status == GPNN_OK) status = score_trial(choice, &choice->best, err);
+  if (status != GPNN_OK) return status;
+  tell(choice, &choice->best);
+  if (!has_open_tasks(choice)) return GPNN_OK;
+  status = gpnn_grid_trial_copy(&other, &choice->best, err);
+  if (status != GPNN_OK) return status;
+  status = gpnn_grid_choice_start_tasks(choice, &other, err);
+  if (status == GPNN_OK) return try_trial(choice, &other, &is_better, err);
   gpnn_grid_trial_release(&other);
-  return status;
+  return status == GPNN_ENUMERIC ? GPNN_OK : status;
 }
 
 static enum gpnn_status choose_all(struct gpnn_grid_choice *choice, struct gpnn_error *err)
 {
   enum gpnn_status status = draw_blocks(choice, 0, err);
   if (status == GPNN_OK) status = draw_tasks(choice, false, err);
-  if (status == GPNN_OK) status = fit_first(choice, err);
-  if (status == GPNN_OK) status = score_trial(choice, &choice->best, err);
+  choice->evaluations = trial_size[choice->options->effort].evaluations;
+  choice->n_parts = TRIAL_PARTS;
+  if (status == GPNN_OK) status = score_first(choice, err);
   if (status != GPNN_OK) return status;
-  tell(choice, &choice->best);
   if (choice->options->effort == GPNN_GRID_EFFORT_FAST ||
       choice->best.score.n_distinct < GPNN_GRID_FEW_CELLS)
     return GPNN_OK;
-  status = choose_inputs(choice, err);
+  status = choose_task_spread(choice, err);
+  if (status == GPNN_OK) status = choose_inputs(choice, err);
   if (status == GPNN_OK) status = choose_transform(choice, err);
   if (status == GPNN_OK) status = choose_mean(choice, err);
   if (status == GPNN_OK) status = choose_kernels(choice, err);
@@ -377,6 +399,20 @@ static enum gpnn_status average(struct gpnn_grid_choice *choice, size_t n, doubl
   return compete(choice, &trial, 0, &is_better, err);
 }
 
+/* Scores the best candidate of tasks on cells that no choice has seen, and estimates it from all
+ * cells of its samples, those included. */
+static enum gpnn_status finish_tasks(struct gpnn_grid_choice *choice, struct gpnn_error *err)
+{
+  enum gpnn_status status = draw_blocks(choice, 1, err);
+  choice->evaluations = final_size[choice->options->effort].evaluations;
+  choice->n_parts = FINAL_PARTS;
+  if (status == GPNN_OK) status = draw_tasks(choice, true, err);
+  if (status == GPNN_OK) status = score_trial(choice, &choice->best, err);
+  if (status != GPNN_OK) return status;
+  tell(choice, &choice->best);
+  return fit_trial(choice, &choice->best, choice->evaluations, is_exact(choice), true, err);
+}
+
 /* Estimates from several samples, and their mean, compete on cells that no choice has seen: one
  * sample alone may lead astray. */
 static enum gpnn_status finish(struct gpnn_grid_choice *choice, struct gpnn_error *err)
@@ -411,7 +447,7 @@ static enum gpnn_status polish(struct gpnn_grid_choice *choice, struct gpnn_grid
   struct gpnn_grid_view view;
   struct gpnn_grid grid;
   options.held = choice->held;
-  enum gpnn_status status = open_view(choice, trial, &grid, &view, err);
+  enum gpnn_status status = gpnn_grid_choice_view(choice, trial, &grid, &view, err);
   if (status == GPNN_OK) status = gpnn_grid_adam(&trial->parameters, &view, &options, report, err);
   gpnn_grid_view_release(&view);
   return status;
@@ -433,10 +469,12 @@ static enum gpnn_status choose(struct gpnn_grid_choice *choice,
 {
   enum gpnn_status status = gpnn_grid_choice_set(choice, err);
   if (status == GPNN_OK) status = choose_all(choice, err);
-  if (status == GPNN_OK) status = finish(choice, err);
+  if (status == GPNN_OK)
+    status = gpnn_grid_choice_has_tasks(choice) ? finish_tasks(choice, err) : finish(choice, err);
   if (status != GPNN_OK || choice->options->adam.steps == 0) return status;
   struct gpnn_grid_trial trial;
   bool is_better;
+  if (gpnn_grid_choice_has_tasks(choice)) return polish(choice, &choice->best, report, err);
   status = gpnn_grid_trial_copy(&trial, &choice->best, err);
   if (status != GPNN_OK) return status;
   trial.fit = choice->best.fit;
@@ -460,6 +498,8 @@ static enum gpnn_status conclude(struct gpnn_grid_choice *choice,
   if (status != GPNN_OK) return status;
   report->chosen.degrees = law.degrees;
   report->chosen.nll -= law.gain;
+  /* Estimates from all cells are better than those that were scored. */
+  if (gpnn_grid_choice_has_tasks(choice)) law.factor_error = 0;
   report->chosen.factor = law.factor + law.factor_error;
   return gpnn_grid_choice_calibrate(choice, &law, err);
 }

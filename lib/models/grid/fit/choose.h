@@ -9,6 +9,9 @@
  * choice, and the first candidate remains.  The best is fitted again to larger samples, and its
  * variances are multiplied by the factor that suits the cells held out best.
  *
+ * Tasks have many numbers.  Their prior draws them towards each other, by a spread that is chosen
+ * too, and they are scored by estimates that have not seen what they are scored on.
+ *
  * Kernels are tried in the order of their smoothness, from matern32 on in either direction as long
  * as that helps.  A factor whose levels are texts is one of tasks: it has no kernel to choose.
  */

@@ -12,7 +12,8 @@
 
 /* A candidate: parameters, and how they fared.  A zeroed one may be released. */
 struct gpnn_grid_trial {
-  struct gpnn_parameters parameters;
+  struct gpnn_parameters parameters; /* of tasks: those to start from, until all is chosen */
+  double task_spread;                /* struct gpnn_grid_fit_options */
   struct gpnn_grid_fit_report fit;
   struct gpnn_grid_score score;
 };
@@ -26,6 +27,8 @@ struct gpnn_grid_choice {
   struct gpnn_grid_tasks tasks;
   struct gpnn_grid_trial best;
   size_t n_candidates;
+  size_t evaluations; /* of the objective of a candidate, at most */
+  size_t n_parts;     /* that cells held out are in (gpnn_grid_choice_crossfit()), at most 8 */
   struct gpnn_grid_held held;
   bool keeps_inputs[GPNN_GRID_FACTORS]; /* lengthscales that are held are those of given inputs */
   struct gpnn_transformed *transformed; /* owned; the dataset under 'transform'; NULL: none yet */
@@ -42,6 +45,29 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_start(struct gpnn_grid_choice 
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_start_tasks(const struct gpnn_grid_choice *choice,
                                                               struct gpnn_grid_trial *trial,
                                                               struct gpnn_error *err);
+
+/* True if the process has tasks, whose numbers are many. */
+bool gpnn_grid_choice_has_tasks(const struct gpnn_grid_choice *choice);
+
+/* Makes the view of the cells that a trial sees, with its transform in 'grid', which it refers to.
+ * The caller releases it. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_grid_choice_view(struct gpnn_grid_choice *choice, struct gpnn_grid_trial *trial,
+                      struct gpnn_grid *grid, struct gpnn_grid_view *view, struct gpnn_error *err);
+
+/* Of the cells of a view drawn to be held out, leaves out tasks that share cells with others, and
+ * cells that would make levels of few cells poorer than they are. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_part_tasks(struct gpnn_grid_choice *choice,
+                                                             const struct gpnn_grid_view *view,
+                                                             struct gpnn_error *err);
+
+/* Scores a trial on cells that its estimates have not seen: in turn a part of the cells held out is
+ * taken from the samples, and predicted by what is estimated from the rest, from the trial's values
+ * on.  Outcomes as gpnn_grid_fit() and gpnn_grid_score(). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_crossfit(struct gpnn_grid_choice *choice,
+                                                           struct gpnn_grid_trial *trial,
+                                                           size_t evaluations,
+                                                           struct gpnn_error *err);
 
 /* Sets the numbers that the user gave.  GPNN_EINVAL: one does not exist, or is out of range. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_set(struct gpnn_grid_choice *choice,

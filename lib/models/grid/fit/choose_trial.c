@@ -21,7 +21,8 @@ enum gpnn_status gpnn_grid_trial_copy(struct gpnn_grid_trial *to,
   *to = (struct gpnn_grid_trial){.parameters = {.covariance = from->parameters.covariance,
                                                 .transform = from->parameters.transform,
                                                 .likelihood = from->parameters.likelihood,
-                                                .neighbours = from->parameters.neighbours}};
+                                                .neighbours = from->parameters.neighbours},
+                                 .task_spread = from->task_spread};
   enum gpnn_status status =
       gpnn_parameters_grid_copy(&to->parameters.grid, &from->parameters.grid, err);
   if (status != GPNN_OK) gpnn_grid_trial_release(to);
@@ -229,6 +230,7 @@ enum gpnn_status gpnn_grid_choice_start(struct gpnn_grid_choice *choice, struct 
   enum gpnn_status status = GPNN_OK;
   params->grid.factor = gpnn_alloc(n, 1, sizeof *params->grid.factor);
   if (params->grid.factor == NULL) return gpnn_fail_memory(err, "for parameters");
+  choice->best.task_spread = 0.1;
   params->covariance.kernelscale = 1;
   params->covariance.noise = 0.05;
   params->covariance.kernel = gpnn_kernel_by_name("matern32");
@@ -290,5 +292,17 @@ enum gpnn_status gpnn_grid_choice_transform(struct gpnn_grid_choice *choice,
   }
   if (status == GPNN_OK) status = apply(choice, transform, err);
   if (status == GPNN_OK) grid->y = gpnn_transformed_target(choice->transformed, 0)->y;
+  return status;
+}
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+enum gpnn_status gpnn_grid_choice_view(struct gpnn_grid_choice *choice,
+                                       struct gpnn_grid_trial *trial, struct gpnn_grid *grid,
+                                       struct gpnn_grid_view *view, struct gpnn_error *err)
+{
+  *view = (struct gpnn_grid_view){.grid = NULL};
+  enum gpnn_status status = gpnn_grid_choice_transform(choice, trial, grid, err);
+  if (status == GPNN_OK) status = gpnn_grid_view_make(view, grid, &trial->parameters, err);
   return status;
 }

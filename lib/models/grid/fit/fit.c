@@ -55,6 +55,20 @@ static enum gpnn_status evaluate_block(void *context, size_t thread, size_t b,
   return gpnn_grid_likelihood_dense(&o->cells[b], o->parameters, &o->value[b], gradient, err);
 }
 
+/* The same of coordinates about their mean. */
+static double pool_prior(const struct gpnn_grid_pool *pool, const double *at, double *gradient)
+{
+  double mean = 0, value = 0;
+  for (size_t k = 0; k < pool->n; k++) mean += at[pool->first + k * pool->step] / (double)pool->n;
+  for (size_t k = 0; k < pool->n; k++) {
+    size_t i = pool->first + k * pool->step;
+    double z = (at[i] - mean) / pool->spread;
+    value += 0.5 * z * z;
+    if (gradient != NULL) gradient[i] += z / pool->spread; /* the mean's own part adds up to 0 */
+  }
+  return value;
+}
+
 double gpnn_grid_objective_prior(const struct gpnn_grid_objective *o, double *gradient)
 {
   double value = 0;
@@ -65,6 +79,7 @@ double gpnn_grid_objective_prior(const struct gpnn_grid_objective *o, double *gr
     value += 0.5 * z * z;
     if (gradient != NULL) gradient[i] += z / c->spread;
   }
+  for (size_t k = 0; k < o->n_pools; k++) value += pool_prior(&o->pool[k], o->at, gradient);
   return value;
 }
 
@@ -114,6 +129,7 @@ gpnn_grid_objective_make(struct gpnn_grid_objective *o, struct gpnn_parameters *
   size_t n = gpnn_grid_n_coordinates(parameters);
   o->parameters = parameters;
   o->n_coordinates = n;
+  o->task_spread = options->task_spread;
   o->threads = gpnn_threads_for(options->threads, blocks->n);
   o->coordinate = gpnn_alloc(n, 1, sizeof *o->coordinate);
   o->free = gpnn_alloc(n, 1, sizeof *o->free);

@@ -1,10 +1,11 @@
 /*
  * fit: parameters of data on a grid by the exact marginal likelihood of samples of its cells
- * (gpnn-methods(7), equations 16.58 and 16.61).
+ * (gpnn-methods(7), equations 16.58, 16.61 and 16.62).
  *
  * The samples are independent blocks: their log likelihoods are added, and a weak prior of the
- * logarithms of lengthscales, so that one sample alone cannot lead astray.  L-BFGS maximises the
- * sum.
+ * logarithms of lengthscales, so that one sample alone cannot lead astray.  The prior of tasks, of
+ * which there may be more numbers than a few cells can tell, draws them towards each other.  L-BFGS
+ * maximises the sum.
  *
  * Threads share the blocks; results do not depend on them.
  */
@@ -48,6 +49,7 @@ struct gpnn_grid_fit_options {
   bool complete;              /* the blocks are replaced by all cells of the view, which
                                  gpnn_grid_likelihood_is_complete() is true of */
   bool scans;                 /* start from the best of a few lengthscales, periods and noises */
+  double task_spread;         /* of tasks, about what they have in common, under the prior */
   struct gpnn_grid_held held; /* these stay as they are */
   int threads;
 };

@@ -9,6 +9,9 @@
 static const double most_lengthscales = 1000, spread_lengthscale = 2;
 static const double least_noise = 1e-4, most_loading = 30;
 
+/* The spread of the logarithms of tasks' own variances, beside that of their loadings. */
+static const double own_spread = 3;
+
 /* The logarithm of the spread of prepared coordinate 'j' of factor 'a': its standard deviation. */
 static double log_spread(const struct gpnn_grid_view *view, size_t a, size_t j)
 {
@@ -53,12 +56,21 @@ static size_t describe_factor(struct gpnn_grid_objective *o, const struct gpnn_g
   }
   for (; i < first + n; i++) {
     bool is_task = factor->n_terms == 0, is_loading = is_task && i - first < loadings;
+    bool is_pooled = is_task && (!is_loading || (i - first) % factor->rank == 0);
     o->coordinate[i] =
         (struct gpnn_grid_coordinate){.role = is_task ? GPNN_GRID_TASK : GPNN_GRID_NUGGET,
                                       .lower = is_loading ? -most_loading : log(1e-8),
                                       .upper = is_loading ? most_loading : log(100),
                                       .centre = is_loading ? 0 : log(0.1),
-                                      .spread = 3};
+                                      .spread = is_pooled    ? 0
+                                                : is_loading ? o->task_spread
+                                                             : 3};
+  }
+  if (factor->n_terms == 0) {
+    o->pool[o->n_pools++] =
+        (struct gpnn_grid_pool){first, factor->rank, factor->n_tasks, o->task_spread};
+    o->pool[o->n_pools++] =
+        (struct gpnn_grid_pool){first + loadings, 1, factor->n_tasks, own_spread * o->task_spread};
   }
   for (size_t j = first; j < i; j++) o->coordinate[j].factor = a;
   return i;

@@ -30,13 +30,22 @@ struct gpnn_grid_coordinate {
   double centre, spread; /* of its prior, normal; spread 0: none */
 };
 
+/* Coordinates whose prior is normal about their own mean: 'n' of them, 'step' apart. */
+struct gpnn_grid_pool {
+  size_t first, step, n;
+  double spread;
+};
+
 struct gpnn_grid_objective {
   struct gpnn_parameters *parameters; /* moved by every evaluation */
   int threads;
   size_t n_coordinates;
   struct gpnn_grid_coordinate *coordinate; /* n_coordinates */
-  double *at;                              /* n_coordinates: where the objective was evaluated */
-  double *sum;                             /* n_coordinates: scratch */
+  double task_spread; /* of loadings and, in proportion, of tasks' own variances */
+  size_t n_pools;
+  struct gpnn_grid_pool pool[2 * GPNN_GRID_FACTORS];
+  double *at;  /* n_coordinates: where the objective was evaluated */
+  double *sum; /* n_coordinates: scratch */
   size_t n_free;
   size_t *free; /* n_free: coordinates that move */
   size_t n_blocks, n_cells, n_evaluations;

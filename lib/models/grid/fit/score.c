@@ -14,7 +14,8 @@
 
 struct predicting {
   const struct gpnn_grid_view *view;
-  const struct gpnn_parameters *parameters;
+  size_t n_parts;
+  const struct gpnn_parameters *parameters; /* n_parts */
   const struct gpnn_grid_tasks *tasks;
   struct gpnn_grid_nearby *prediction; /* of each task */
 };
@@ -23,8 +24,8 @@ static enum gpnn_status predict(void *context, size_t thread, size_t i, struct g
 {
   struct predicting *p = context;
   (void)thread;
-  return gpnn_grid_nearby_predict(&p->prediction[i], p->view, p->parameters, &p->tasks->task[i],
-                                  gpnn_grid_nearby_usual, err);
+  return gpnn_grid_nearby_predict(&p->prediction[i], p->view, &p->parameters[i % p->n_parts],
+                                  &p->tasks->task[i], gpnn_grid_nearby_usual, err);
 }
 
 /* The sum over a task's cells of squared errors, each divided by its variance. */
@@ -138,12 +139,12 @@ static enum gpnn_status sum_up(struct gpnn_grid_score *score, const struct predi
 }
 
 enum gpnn_status gpnn_grid_score(struct gpnn_grid_score *score, const struct gpnn_dataset *dataset,
-                                 const struct gpnn_grid_view *view,
+                                 const struct gpnn_grid_view *view, size_t n_parts,
                                  const struct gpnn_parameters *parameters,
                                  const struct gpnn_grid_tasks *tasks, int threads,
                                  struct gpnn_error *err)
 {
-  struct predicting p = {view, parameters, tasks, NULL};
+  struct predicting p = {view, n_parts, parameters, tasks, NULL};
   enum gpnn_status status = GPNN_OK;
   *score = (struct gpnn_grid_score){.n_tasks = tasks->n};
   p.prediction = gpnn_alloc(tasks->n, 1, sizeof *p.prediction);

@@ -1,5 +1,5 @@
 /*
- * score: how well a process predicts cells held out (gpnn-methods(7), equations 16.60, 16.62).
+ * score: how well a process predicts cells held out (gpnn-methods(7), equations 16.60, 16.63).
  *
  * Threads share the tasks; results do not depend on them.
  */
@@ -36,14 +36,17 @@ struct gpnn_grid_score {
 };
 
 /*
- * Predicts all tasks' cells from the view's others, and scores them.  The view is that of 'dataset'
- * or of what the parameters' transform makes of it.  GPNN_ENUMERIC: a covariance matrix is not
- * positive definite, or a score is not finite.  GPNN_ENOMEM.
+ * Predicts all tasks' cells from the view's others, and scores them: task i by parameters i modulo
+ * 'n_parts', which differ only in what was estimated from different cells.  The view is that of
+ * 'dataset' or of what the parameters' transform makes of it.  GPNN_ENUMERIC: a covariance matrix
+ * is not positive definite, or a score is not finite.  GPNN_ENOMEM.
  */
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_grid_score(struct gpnn_grid_score *score, const struct gpnn_dataset *dataset,
-                const struct gpnn_grid_view *view, const struct gpnn_parameters *parameters,
-                const struct gpnn_grid_tasks *tasks, int threads, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_score(struct gpnn_grid_score *score,
+                                                 const struct gpnn_dataset *dataset,
+                                                 const struct gpnn_grid_view *view, size_t n_parts,
+                                                 const struct gpnn_parameters *parameters,
+                                                 const struct gpnn_grid_tasks *tasks, int threads,
+                                                 struct gpnn_error *err);
 
 /* How much lower the mean loss per cell of 'a' is than that of 'b', over the same tasks, and the
  * standard error of the difference. */
