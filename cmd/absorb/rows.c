@@ -188,6 +188,7 @@ enum gpnn_status absorb_write_rows(struct absorbing *r, struct gpnn_error *err)
   if (status == GPNN_OK) status = write_own_rows(&w, err);
   if (status == GPNN_OK) status = write_answers(&w, r, rows, err);
   status = cli_close_output(w.output, status, err);
+  if (status == GPNN_OK) warn_if_torn(r->cli, w.own);
   gpnn_table_close(w.own);
   free(w.names);
   free(w.at);

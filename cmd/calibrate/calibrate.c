@@ -171,6 +171,7 @@ static enum gpnn_status read_table(const struct cli *cli, const struct calibrate
              rows->n_unseen == 1 ? "is" : "are");
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no rows to calibrate on", gpnn_table_name(table));
+  if (status == GPNN_OK) warn_if_torn(cli, table);
   gpnn_table_close(table);
   if (status == GPNN_OK && !inputs_only) gpnn_reader_rows_shuffle(rows, dataset->d, cli->seed);
   return status;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cmd/common/open.h"
 #include "table/columns.h"
 
 /* An id with its number. */
@@ -87,6 +88,7 @@ enum gpnn_status ids_read(const struct cli *cli, const char *path, const char *c
   struct gpnn_table *table = NULL;
   enum gpnn_status status = gpnn_table_open(&table, path, &cli->table, err);
   if (status == GPNN_OK) status = read_ids(table, column, ids, err);
+  if (status == GPNN_OK) warn_if_torn(cli, table);
   gpnn_table_close(table);
   return status;
 }

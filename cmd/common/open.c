@@ -232,6 +232,12 @@ enum gpnn_status open_table(const struct cli *cli, const struct gpnn_dataset *da
   return gpnn_table_open(table, path, &options, err);
 }
 
+void warn_if_torn(const struct cli *cli, const struct gpnn_table *table)
+{
+  if (table != NULL && gpnn_table_is_torn(table))
+    cli_warn(cli, "%s: the last line has no end: was the file cut off?", gpnn_table_name(table));
+}
+
 enum gpnn_status open_single(const struct cli *cli, const char *parameters_path, const char *target,
                              const char *advice, struct opened *opened, struct gpnn_model **model,
                              struct gpnn_error *err)

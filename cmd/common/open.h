@@ -91,6 +91,9 @@ GPNN_MUST_CHECK enum gpnn_status open_table(const struct cli *cli,
                                             const struct gpnn_dataset *dataset, const char *path,
                                             struct gpnn_table **table, struct gpnn_error *err);
 
+/* Warns if a table (NULL: none) that was read to its end may have gone on once. */
+void warn_if_torn(const struct cli *cli, const struct gpnn_table *table);
+
 void open_release(struct opened *opened);
 
 #endif

@@ -119,6 +119,7 @@ enum gpnn_status pool_read(const struct cli *cli, const struct gpnn_dataset *dat
   enum gpnn_status status = open_table(cli, dataset, path, &r.table, err);
   if (status == GPNN_OK) status = read_table(&r, dataset, err);
   gpnn_reader_release(&r.reader);
+  if (status == GPNN_OK) warn_if_torn(cli, r.table);
   gpnn_table_close(r.table);
   return status;
 }

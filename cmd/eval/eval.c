@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/report.h"
 #include "dataset/index.h"
@@ -238,6 +239,7 @@ static enum gpnn_status evaluate(struct run *r, struct gpnn_error *err)
     status = read_row(r, err);
   }
   if (status != GPNN_END) return status;
+  warn_if_torn(r->cli, r->table);
   status = check_rows(r, err);
   if (status == GPNN_OK) status = cli_open_output(r->cli->output, &r->output, err);
   if (status == GPNN_OK) status = scores_write(&r->scores, &r->form, r->output, err);

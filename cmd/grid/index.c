@@ -6,6 +6,7 @@
 #include "base/atomic_file.h"
 #include "cmd/common/cli.h"
 #include "cmd/common/json.h"
+#include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
 #include "cmd/common/skip.h"
@@ -220,6 +221,7 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
   enum gpnn_status status = check_output(a->output, err);
   if (status == GPNN_OK) status = gpnn_table_open(&table, cli_operand(cli, 0), &cli->table, err);
   if (status == GPNN_OK) status = index_table(cli, a, table, err);
+  if (status == GPNN_OK) warn_if_torn(cli, table);
   gpnn_table_close(table);
   return status;
 }

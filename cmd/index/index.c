@@ -327,6 +327,7 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
     status = write_index(cli, a->output, &training.dataset, &a->search, err);
   }
   gpnn_training_release(&training);
+  if (status == GPNN_OK) warn_if_torn(cli, table);
   gpnn_table_close(table);
   return status;
 }

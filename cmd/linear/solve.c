@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 #include "cmd/linear/linear.h"
 #include "linalg/cholesky.h"
@@ -150,6 +151,7 @@ enum gpnn_status linear_solve(struct linear *run, struct gpnn_error *err)
   enum gpnn_status status =
       gpnn_table_open(&s.table, cli_operand(run->cli, 2), &run->cli->table, err);
   if (status == GPNN_OK) status = solve_table(&s, err);
+  if (status == GPNN_OK) warn_if_torn(run->cli, s.table);
   gpnn_table_close(s.table);
   free(s.row);
   free(s.b);

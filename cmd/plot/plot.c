@@ -10,6 +10,7 @@
 
 #include "base/child.h"
 #include "base/number.h"
+#include "cmd/common/open.h"
 #include "cmd/common/signals.h"
 
 extern char **environ;
@@ -295,6 +296,7 @@ out:
   script_release(&plot->body);
   script_release(&script);
   gpnn_child_release(&gnuplot);
+  if (status == GPNN_OK) warn_if_torn(plot->cli, plot->table);
   gpnn_table_close(plot->table);
   return status;
 }

@@ -10,6 +10,7 @@
 #include "base/atomic_file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 #include "table/columns.h"
 #include "table/order.h"
@@ -167,6 +168,7 @@ static enum gpnn_status reopen(struct run *r, const char *path, bool is_copy,
   options.delimiter = gpnn_table_delimiter(r->table);
   options.has_header = gpnn_table_has_header(r->table);
   if (is_copy) options.skip_lines = 0;
+  warn_if_torn(r->cli, r->table);
   gpnn_table_close(r->table);
   r->table = NULL;
   return gpnn_table_open(&r->table, is_copy ? "-" : path, &options, err);

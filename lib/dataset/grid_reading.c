@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "dataset/grid_private.h"
 #include "table/columns.h"
+#include "table/date.h"
 
 static const uint32_t bad_level = UINT32_MAX;
 
@@ -256,19 +257,26 @@ static enum gpnn_status find_name(struct gpnn_grid_reading *reading, struct gpnn
   return status;
 }
 
-/* A single column whose first value is neither missing nor a number holds names. */
-static void decide_names(struct gpnn_grid_reading *reading, struct gpnn_grid_axis *axis,
-                         const struct gpnn_table *table, const struct gpnn_record *record)
+/* A single column whose first value is neither missing nor a number holds names, or dates if that
+ * is one as ISO 8601 has it. */
+static enum gpnn_status decide_names(struct gpnn_grid_reading *reading, struct gpnn_grid_axis *axis,
+                                     const struct gpnn_table *table,
+                                     const struct gpnn_record *record, struct gpnn_error *err)
 {
-  size_t column = reading->map.inputs[axis->first];
-  const struct gpnn_field *field = &record->fields[column];
+  struct gpnn_column *column = &reading->dataset.schema.inputs[axis->first];
+  const struct gpnn_field *field = &record->fields[reading->map.inputs[axis->first]];
   double value;
-  if (axis->is_decided || gpnn_field_is_missing(table, field)) return;
+  if (axis->is_decided || gpnn_field_is_missing(table, field)) return GPNN_OK;
   axis->is_decided = true;
-  axis->has_names =
-      axis->n_columns == 1 && reading->dataset.schema.inputs[axis->first].date == NULL &&
-      gpnn_values_number(gpnn_table_values(table), field->text, field->length, &value) ==
-          GPNN_NUMBER_BAD;
+  axis->has_names = axis->n_columns == 1 && column->date == NULL &&
+                    gpnn_values_number(gpnn_table_values(table), field->text, field->length,
+                                       &value) == GPNN_NUMBER_BAD;
+  if (!axis->has_names ||
+      gpnn_date_read(GPNN_DATE_ISO, field->text, field->length, &value) != GPNN_DATE_OK)
+    return GPNN_OK;
+  axis->has_names = false;
+  column->date = gpnn_copy_text(GPNN_DATE_ISO, strlen(GPNN_DATE_ISO));
+  return column->date == NULL ? gpnn_fail_memory(err, "for a factor of dates") : GPNN_OK;
 }
 
 /* The level of an axis that a record belongs to; texts that have been seen are not read again. */
@@ -279,8 +287,8 @@ static enum gpnn_status find_level(struct gpnn_grid_reading *reading, struct gpn
   struct gpnn_field key;
   uint32_t text = 0, found = bad_level;
   size_t n_before = axis->texts.n;
-  decide_names(reading, axis, table, record);
-  enum gpnn_status status = make_key(reading, axis, record, &key, err);
+  enum gpnn_status status = decide_names(reading, axis, table, record, err);
+  if (status == GPNN_OK) status = make_key(reading, axis, record, &key, err);
   if (status == GPNN_OK)
     status = gpnn_groups_number(&axis->texts, key.text, key.length, &text, err);
   if (status == GPNN_OK && !gpnn_grow(&axis->level_of_text, &axis->texts_capacity, axis->texts.n,

@@ -312,18 +312,19 @@ static bool may_be_date(struct span text)
 void gpnn_cell_look(const struct gpnn_field *field, struct gpnn_date_guess *dates,
                     struct gpnn_cell *cell)
 {
-  struct span text = trim((struct span){field->text, field->length});
+  struct span text = trim((struct span){field->text, field->length}), size = text;
   double value;
+  (void)gpnn_notation_unsign(&size.s, &size.n);
   *cell = (struct gpnn_cell){.kind = GPNN_CELL_NUMBER};
   if (is_like_missing(text))
     cell->kind = GPNN_CELL_LIKE_MISSING;
   else if (gpnn_number_read(text.s, text.n, &value) == GPNN_NUMBER_NOT_FINITE)
     cell->kind = GPNN_CELL_NOT_FINITE;
-  else if (gpnn_cell_number(text.s, text.n, &cell->form))
+  else if (gpnn_cell_number(size.s, size.n, &cell->form))
     return;
   else if (dates != NULL && may_be_date(text) && gpnn_date_guess_add(dates, text.s, text.n))
     cell->kind = GPNN_CELL_DATE;
-  else if (look_for_affix(text, cell))
+  else if (look_for_affix(size, cell))
     cell->kind = GPNN_CELL_AFFIXED;
   else
     cell->kind = GPNN_CELL_TEXT;

@@ -89,11 +89,21 @@ static bool cut_list(const char *list, char **copy, struct gpnn_notation_text **
   return true;
 }
 
+/* True of what says that a number is negative, or that it is not. */
+static bool is_sign(const struct gpnn_notation_text *item)
+{
+  static const char *const signs[] = {"-", "+", "(", ")", "()", "\xe2\x88\x92"};
+  for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+    if (item->length == strlen(signs[i]) && memcmp(item->text, signs[i], item->length) == 0)
+      return true;
+  return false;
+}
+
 /* Finds which bytes a missing value may begin with, so that most fields need no further look: a
  * number may be written in many ways. */
 static void prepare_missing(struct gpnn_values *values)
 {
-  static const char numbers[] = "+-.,0123456789";
+  static const char numbers[] = "+-.,0123456789(\xe2"; /* the last begins a minus sign */
   values->may_be_missing[' '] = values->may_be_missing['\t'] = true;
   for (size_t i = 0; i < values->n_missing; i++) {
     struct gpnn_notation_text *item = &values->missing[i];
@@ -126,6 +136,14 @@ enum gpnn_status gpnn_values_make(struct gpnn_values *values, const struct gpnn_
   if (!done) {
     gpnn_values_release(&new);
     return gpnn_fail_memory(err, "to read a table");
+  }
+  for (size_t i = 0; i < new.n_strip; i++) {
+    if (!is_sign(&new.strip[i])) continue;
+    gpnn_values_release(&new);
+    return gpnn_fail(
+        err, GPNN_EINVAL,
+        "the texts to strip must not be signs: numbers such as (5), 5- and -5 are read "
+        "as negative without that");
   }
   new.is_plain = new.is_plain &&new.n_strip == 0;
   prepare_missing(&new);
@@ -258,7 +276,8 @@ static size_t join_groups(const struct gpnn_values *values, const char *s, size_
   return at;
 }
 
-enum gpnn_number gpnn_values_number(const struct gpnn_values *values, const char *text,
+/* Reads a number with at most a sign before it. */
+static enum gpnn_number read_signed(const struct gpnn_values *values, const char *text,
                                     size_t length, double *value)
 {
   char plain[LONGEST + 1], sign;
@@ -280,4 +299,41 @@ enum gpnn_number gpnn_values_number(const struct gpnn_values *values, const char
     plain[n++] = values->notation.decimal == ',' && text[at] == ',' ? '.' : text[at];
   }
   return gpnn_number_read(plain, n, value);
+}
+
+/* The minus sign U+2212. */
+static const char minus[] = "\xe2\x88\x92";
+
+bool gpnn_notation_unsign(const char **text, size_t *length)
+{
+  const size_t n = *length, width = sizeof minus - 1;
+  if (n > 2 && **text == '(' && (*text)[n - 1] == ')') {
+    ++*text;
+    *length -= 2;
+  } else if (n > 1 && (*text)[n - 1] == '-') {
+    --*length;
+  } else if (n > width && memcmp(*text, minus, width) == 0) {
+    *text += width;
+    *length -= width;
+  } else {
+    return false;
+  }
+  trim(text, length);
+  return *length > 0 && **text != '-' && **text != '+' && **text != '(';
+}
+
+enum gpnn_number gpnn_values_number(const struct gpnn_values *values, const char *text,
+                                    size_t length, double *value)
+{
+  double size;
+  enum gpnn_number found = read_signed(values, text, length, value);
+  if (found != GPNN_NUMBER_BAD) return found;
+  trim(&text, &length);
+  while (!gpnn_notation_unsign(&text, &length)) {
+    if (!strip_one(values, &text, &length)) return GPNN_NUMBER_BAD;
+    trim(&text, &length);
+  }
+  found = read_signed(values, text, length, &size);
+  if (found == GPNN_NUMBER_OK) *value = 0 - size; /* of 0, not -0 */
+  return found;
 }

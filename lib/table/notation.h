@@ -77,11 +77,15 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_values_make(struct gpnn_values *values,
  * that number. */
 bool gpnn_values_missing(const struct gpnn_values *values, const char *text, size_t length);
 
+/* Takes off what says that a number is negative, apart from a hyphen before it: "(5)", "5-", or the
+ * minus sign U+2212.  False: there is nothing of that, or another sign too. */
+bool gpnn_notation_unsign(const char **text, size_t *length);
+
 /*
  * Reads all of text[0..length) as a number, as gpnn_number_read(), but written as the notation
- * says.  Digits in groups have one to three digits in the first group, three in every other, and
- * the same separator between all; blanks may stand around a text that is stripped, and signs on
- * either side of it.
+ * says, and with any sign that gpnn_notation_unsign() knows.  Digits in groups have one to three
+ * digits in the first group, three in every other, and the same separator between all; blanks may
+ * stand around a text that is stripped, and signs on either side of it.
  */
 enum gpnn_number gpnn_values_number(const struct gpnn_values *values, const char *text,
                                     size_t length, double *value);

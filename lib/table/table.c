@@ -312,6 +312,12 @@ const char *gpnn_table_comments(const struct gpnn_table *table)
   return table->comments == NULL ? "" : table->comments;
 }
 
+bool gpnn_table_is_torn(const struct gpnn_table *table)
+{
+  return gpnn_table_is_text(table) && table->at_end && table->start == table->end &&
+         table->ends_in_line;
+}
+
 void gpnn_table_close(struct gpnn_table *table)
 {
   if (table == NULL) return;

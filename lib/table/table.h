@@ -154,6 +154,11 @@ struct gpnn_field gpnn_table_header(const struct gpnn_table *table);
  * with a newline.  NUL-terminated; the text belongs to the table. */
 const char *gpnn_table_comments(const struct gpnn_table *table);
 
+/* Once all was read: true if there was no record; and if the last line has no end, as of a file
+ * that was cut off, where half a number looks like one.  False of a .npy file. */
+bool gpnn_table_is_empty(const struct gpnn_table *table);
+bool gpnn_table_is_torn(const struct gpnn_table *table);
+
 /* Closes and frees; NULL is allowed. */
 void gpnn_table_close(struct gpnn_table *table);
 

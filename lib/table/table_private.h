@@ -26,6 +26,7 @@ struct gpnn_table {
   size_t capacity, start, end; /* the capacity includes the last BLOCK_BYTES */
   bool at_end;                 /* the stream has no more bytes */
   bool bytes_dropped;          /* the buffer no longer begins with the stream's first byte */
+  bool ends_in_line;           /* the last byte that was read is no line end */
   size_t n_records;            /* good ones so far */
   size_t line;                 /* number of the line at 'start', from 1 */
 

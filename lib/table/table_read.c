@@ -35,6 +35,7 @@ enum gpnn_status gpnn_table_fill(struct gpnn_table *table, struct gpnn_error *er
   enum gpnn_status status =
       gpnn_input_read(table->input, table->buffer + table->end, free_bytes, &got, err);
   if (status == GPNN_OK) table->end += got;
+  if (status == GPNN_OK && got > 0) table->ends_in_line = table->buffer[table->end - 1] != '\n';
   if (status != GPNN_END) return status;
   table->at_end = true;
   return GPNN_OK;

@@ -596,3 +596,35 @@ par() {
     assert_sane p.tsv
   done
 }
+
+@test "a file that may have been cut off is warned of, and so is one without rows" {
+  make_table 60 2 >train.tsv
+  gpnn-index -q -o t.gpi train.tsv
+  gpnn-fit -q --effort fast t.gpi >t.par
+  head -c -3 train.tsv >torn.tsv
+  torn='the last line has no end: was the file cut off?'
+  gpnn-index -o torn.gpi torn.tsv 2>err
+  assert_equal "$(grep -c "^gpnn-index: torn.tsv: $torn" err)" 1
+  head -c -3 train.tsv | gpnn-predict -p t.par t.gpi - 2>err >p.tsv
+  grep -qx "gpnn-predict: (stdin): $torn" err
+  gzip -c torn.tsv | gpnn-split -f 1:1 -o a.tsv -o b.tsv - 2>err
+  grep -qx "gpnn-split: (stdin): $torn" err
+  head -c -1 p.tsv | gpnn-eval - 2>err >/dev/null
+  grep -qx "gpnn-eval: (stdin): $torn" err
+  gpnn-predict -q -p t.par t.gpi torn.tsv 2>err >/dev/null
+  [[ ! -s err ]]
+  head -n 1 train.tsv | gpnn-predict -p t.par t.gpi - 2>err >p.tsv
+  grep -qx 'gpnn-predict: (stdin): has no rows' err
+  assert_equal "$(wc -l <p.tsv)" 1
+}
+
+@test "what accounts write for negative numbers is read, and its signs are not stripped" {
+  printf 'x,y\n1,(2)\n2,"(4,896)"\n3,5-\n' >accounts.csv
+  for i in {4..30}; do echo "$i,$((i % 5))"; done >>accounts.csv
+  gpnn-index -q --thousands --calibration-rows 0 -o accounts.gpi accounts.csv
+  sed 's/(2)/-2/; s/"(4,896)"/-4896/; s/5-/-5/' accounts.csv | gpnn-index -q --thousands --calibration-rows 0 -o plain.gpi -
+  assert_equal "$(gpnn-info accounts.gpi | value fingerprint)" "$(gpnn-info plain.gpi | value fingerprint)"
+  assert_fails 2 'must not be signs' gpnn-index --strip '(,)' -o x.gpi accounts.csv
+  gpnn-index --auto -o auto.gpi accounts.csv 2>err
+  grep -q 'gpnn-index -o auto.gpi --thousands accounts.csv' err
+}

@@ -203,3 +203,15 @@ gpnn-grid: t.csv: 1 of 3 levels of time have no observation at all"
   printf '\0\0\0\0\0\0\370\177' | dd of=g.gpi bs=1 seek="$at" conv=notrunc status=none
   assert_fails 1 'damaged: its cells are not those of a grid' gpnn-info g.gpi
 }
+
+@test "dates as ISO 8601 has them are times without being named" {
+  printf 'site\tday\ty\n' >days.tsv
+  for i in 1 2 3 4; do for d in 02 01 05 09; do printf '%s\t2020-01-%s\t%s\n' $i $d $((i * 10#$d)); done; done >>days.tsv
+  gpnn-grid index -q --site site --time day -o days.gpi days.tsv
+  gpnn-grid index -q --site site --time day --date day -o asked.gpi days.tsv
+  cmp days.gpi asked.gpi
+  gpnn-grid index -q --site site --time day --names day -o names.gpi days.tsv
+  run ! cmp -s days.gpi names.gpi
+  echo $'5\tlater\t3' >>days.tsv
+  assert_fails 1 "column 'day': not a date" gpnn-grid index --site site --time day -o x.gpi days.tsv
+}

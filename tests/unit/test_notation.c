@@ -1,6 +1,7 @@
 /*
  * Values in the notations that tables use.
  */
+#include <math.h>
 #include <string.h>
 
 #include "scratch.h"
@@ -159,6 +160,54 @@ static void what_stands_beside_a_number_is_stripped(void **state)
   check_numbers(sizeof cases / sizeof *cases, cases);
 }
 
+static void negative_numbers_are_read_as_accounts_write_them(void **state)
+{
+  (void)state;
+  const struct number_case cases[] = {{&usual, "(5)", -5},
+                                      {&usual, " ( 5.5 ) ", -5.5},
+                                      {&usual, "5-", -5},
+                                      {&usual,
+                                       "\xe2\x88\x92"
+                                       "5",
+                                       -5},
+                                      {&usual, "(1e3)", -1000},
+                                      {&usual, "-(5)", BAD},
+                                      {&usual, "(-5)", BAD},
+                                      {&usual, "((5))", BAD},
+                                      {&usual, "5--", BAD},
+                                      {&usual, "(5", BAD},
+                                      {&usual, "5)", BAD},
+                                      {&usual, "()", BAD},
+                                      {&usual, "-", BAD},
+                                      {&usual, "(4,896)", BAD},
+                                      {&groups, "(4,896)", -4896},
+                                      {&groups, "4,896-", -4896},
+                                      {&german, "(4.896,5)", -4896.5},
+                                      {&comma,
+                                       "\xe2\x88\x92"
+                                       "1,5",
+                                       -1.5},
+                                      {&money, "($4,896)", -4896},
+                                      {&money, "$(4,896)", -4896},
+                                      {&money, "(5) %", -5},
+                                      {&money, "5- EUR", -5},
+                                      {&money, "\xe2\x88\x92$5", -5},
+                                      {&money, "(-$5)", BAD}};
+  double zero = 1;
+  struct gpnn_values values;
+  check_numbers(sizeof cases / sizeof *cases, cases);
+  assert_ok(gpnn_values_make(&values, &(struct gpnn_notation){.missing = "-999"}, &err));
+  assert_true(gpnn_values_missing(&values, "(999)", 5));
+  assert_true(gpnn_values_missing(&values, "999-", 4));
+  assert_true(gpnn_values_missing(&values,
+                                  "\xe2\x88\x92"
+                                  "999",
+                                  6));
+  assert_int_equal(gpnn_values_number(&values, "(0)", 3, &zero), GPNN_NUMBER_OK);
+  assert_true(zero == 0 && !signbit(zero));
+  gpnn_values_release(&values);
+}
+
 static void a_notation_that_cannot_be_is_refused(void **state)
 {
   (void)state;
@@ -167,6 +216,10 @@ static void a_notation_that_cannot_be_is_refused(void **state)
                GPNN_EINVAL, "the decimal mark must be a point or a comma");
   assert_fails(gpnn_values_make(&values, &(struct gpnn_notation){.comment = ""}, &err), GPNN_EINVAL,
                "every line begins with the empty text");
+  assert_fails(gpnn_values_make(&values, &(struct gpnn_notation){.strip = "$,(,)"}, &err),
+               GPNN_EINVAL, "the texts to strip must not be signs");
+  assert_fails(gpnn_values_make(&values, &(struct gpnn_notation){.strip = "-"}, &err), GPNN_EINVAL,
+               "the texts to strip must not be signs");
   gpnn_values_release(&values);
 }
 
@@ -188,6 +241,7 @@ int main(void)
       cmocka_unit_test(missing_values_are_empty_or_as_named),
       cmocka_unit_test(a_number_is_read_as_it_is_written),
       cmocka_unit_test(what_stands_beside_a_number_is_stripped),
+      cmocka_unit_test(negative_numbers_are_read_as_accounts_write_them),
       cmocka_unit_test(a_notation_that_cannot_be_is_refused),
       cmocka_unit_test(what_is_left_open_is_completed),
   };
