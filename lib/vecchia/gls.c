@@ -159,6 +159,9 @@ enum gpnn_status gpnn_gls_add_rows(struct gpnn_gls_sums *sums, const struct gpnn
 
 /* ---- solution ----------------------------------------------------------------------------- */
 
+/* The precision of the coefficient of a term that is dropped. */
+static const double of_dropped = 1e12;
+
 static enum gpnn_status fail_collinear(char *const *names, size_t term, struct gpnn_error *err)
 {
   return gpnn_fail(err, GPNN_EDATA,
@@ -171,18 +174,21 @@ static enum gpnn_status fail_collinear(char *const *names, size_t term, struct g
  * last, so that its pivot is the square root of the residual sum of squares.
  */
 static enum gpnn_status factor_products(size_t n_terms, double *products, char *const *names,
-                                        struct gpnn_error *err)
+                                        bool drops, struct gpnn_error *err)
 {
   size_t w = n_terms + 1;
   for (size_t j = 0; j < w; j++) {
     double whole = products[j * w + j], pivot = whole;
     for (size_t k = 0; k < j; k++) pivot -= products[k * w + j] * products[k * w + j];
     if (!isfinite(pivot)) return gpnn_fail(err, GPNN_ENUMERIC, "the regression is not finite");
-    if (j < n_terms && !(pivot > collinear * whole)) return fail_collinear(names, j, err);
+    bool is_dropped = j < n_terms && !(pivot > collinear * whole);
+    if (is_dropped && !drops) return fail_collinear(names, j, err);
     /* If the terms explain the target almost exactly, rounding may make this negative. */
-    pivot = sqrt(fmax(pivot, 0));
+    pivot = sqrt(is_dropped ? of_dropped : fmax(pivot, 0));
     products[j * w + j] = pivot;
     for (size_t i = j + 1; i < w; i++) {
+      if (is_dropped) products[j * w + i] = 0;
+      if (is_dropped) continue;
       for (size_t k = 0; k < j; k++)
         products[j * w + i] -= products[k * w + i] * products[k * w + j];
       products[j * w + i] /= pivot;
@@ -208,7 +214,7 @@ static void finish_solution(size_t n_terms, const double *factor, double *coeffi
       covariance[i * n_terms + j] = covariance[j * n_terms + i];
 }
 
-enum gpnn_status gpnn_gls_solve(const struct gpnn_gls_sums *sums, char *const *names,
+enum gpnn_status gpnn_gls_solve(const struct gpnn_gls_sums *sums, char *const *names, bool drops,
                                 double *coefficients, double *covariance, double *residual,
                                 struct gpnn_error *err)
 {
@@ -216,7 +222,7 @@ enum gpnn_status gpnn_gls_solve(const struct gpnn_gls_sums *sums, char *const *n
   double *factor = gpnn_alloc(w, w, sizeof *factor);
   if (factor == NULL) return gpnn_fail_memory(err, "for a regression");
   memcpy(factor, sums->products, w * w * sizeof *factor);
-  enum gpnn_status status = factor_products(p, factor, names, err);
+  enum gpnn_status status = factor_products(p, factor, names, drops, err);
   if (status == GPNN_OK) {
     finish_solution(p, factor, coefficients, covariance);
     *residual = factor[p * w + p] * factor[p * w + p];
@@ -232,10 +238,10 @@ enum gpnn_status gpnn_gls_set_coefficients(const struct gpnn_gls_sums *sums, cha
   size_t p = sums->n_terms;
   double *coefficients = gpnn_alloc(p, 1, sizeof *coefficients);
   double *covariance = gpnn_alloc(p, p, sizeof *covariance);
-  enum gpnn_status status =
-      coefficients == NULL || covariance == NULL
-          ? gpnn_fail_memory(err, "for a regression")
-          : gpnn_gls_solve(sums, names, coefficients, covariance, residual, err);
+  enum gpnn_status status = coefficients == NULL || covariance == NULL
+                                ? gpnn_fail_memory(err, "for a regression")
+                                : gpnn_gls_solve(sums, names, mean->kind == GPNN_MEAN_LINEAR,
+                                                 coefficients, covariance, residual, err);
   if (status != GPNN_OK) {
     free(coefficients);
     free(covariance);

@@ -102,15 +102,16 @@ void gpnn_gls_sums_release(struct gpnn_gls_sums *sums);
 /*
  * Writes g (n_terms) to 'coefficients', V (n_terms squared) to 'covariance', and '*residual'.
  * Without terms only '*residual' is written.  GPNN_EDATA: the terms are collinear; the message
- * names the first that is a combination of those before it, out of 'names' (n_terms).
- * GPNN_ENUMERIC: a sum is not finite.
+ * names the first that is a combination of those before it, out of 'names' (n_terms).  If 'drops',
+ * such a term gets the coefficient 0 instead, of next to no variance, as one level of a category
+ * has to.  GPNN_ENUMERIC: a sum is not finite.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_gls_solve(const struct gpnn_gls_sums *sums,
-                                                char *const *names, double *coefficients,
-                                                double *covariance, double *residual,
-                                                struct gpnn_error *err);
+                                                char *const *names, bool drops,
+                                                double *coefficients, double *covariance,
+                                                double *residual, struct gpnn_error *err);
 
-/* The same, with g and V put into 'mean' in place of what it held. */
+/* The same, with g and V put into 'mean' in place of what it held; a linear mean drops terms. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_gls_set_coefficients(const struct gpnn_gls_sums *sums,
                                                            char *const *names,
                                                            struct gpnn_mean_function *mean,

@@ -289,3 +289,13 @@ fit() {
   assert_equal "$(grep -c 'learnt-rotation' t.par)" 1
   assert_fails 2 'only with ARD' gpnn-fit --rotate learn --ard no t.gpi
 }
+
+@test "a linear mean goes with categories, of each of which one level is dropped" {
+  awk 'BEGIN { print "c,k,x,y"; for (i = 0; i < 240; i++) { c = i % 3; k = int(i / 7) % 2; x = i % 17 / 4
+         print substr("abc", c + 1, 1) "," substr("uv", k + 1, 1) "," x "," 2 * x + c * c - k + 0.1 * sin(9 * i) } }' >levels.csv
+  gpnn-index -q --one-hot c,k -y y -o l.gpi levels.csv
+  gpnn-fit -q --effort fast --mean-function linear l.gpi >l.par
+  sed -n 's/^coefficients//p' l.par | awk '{ if ($4 != 0 || $6 != 0 || $3 == 0) exit 1 }'
+  gpnn-predict -q --loo -p l.par l.gpi | gpnn-eval | value rmse >rmse
+  assert_below "$(<rmse)" 0.15
+}

@@ -408,9 +408,7 @@ static void what_cannot_be_done_is_refused(void **state)
   dataset.noise = f.y;
   REFUSED(GPNN_EDATA, "known noise");
   dataset.noise = NULL;
-  for (size_t i = 0; i < 20; i++) f.x[i * D + 1] = 2 * f.x[i * D];
   dataset.x = f.x;
-  REFUSED(GPNN_EDATA, "term 'x2'");
   memset(f.x, 0, 20 * D * sizeof *f.x);
   REFUSED(GPNN_EDATA, "the same inputs");
 #undef REFUSED

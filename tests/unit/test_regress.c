@@ -184,6 +184,29 @@ static void collinear_terms_are_named(void **state)
   tear_down(&s);
 }
 
+/* Three indicators add up to 1: the last is dropped, and the others are differences from it. */
+static void a_linear_mean_drops_one_of_indicators(void **state)
+{
+  (void)state;
+  static const double of_level[] = {5, 7, 4};
+  double products[25] = {0}, coefficients[4], covariance[16], residual;
+  struct gpnn_gls_sums sums = {.n_terms = 4, .products = products};
+  for (int i = 0; i < 90; i++) {
+    int level = i % 3;
+    double row[] = {1, level == 0, level == 1, level == 2, of_level[level] + (i % 2 == 0 ? 1 : -1)};
+    gpnn_gls_add(&sums, row, 1);
+  }
+  assert_ok(gpnn_gls_solve(&sums, NULL, true, coefficients, covariance, &residual, &err));
+  assert_near(coefficients[0], 4, 1e-9);
+  assert_near(coefficients[1], 1, 1e-9);
+  assert_near(coefficients[2], 3, 1e-9);
+  assert_near(coefficients[3], 0, 1e-9);
+  assert_near(residual, 90, 1e-8);
+  assert_near(covariance[0], 1 / 30., 1e-9);
+  assert_near(covariance[5], 2 / 30., 1e-9);
+  assert_near(covariance[15], 0, 1e-9);
+}
+
 /* 1 and 1 + e s, with s = 1, -1, 1 ...: the fraction e^2 of the squares of the second is its own.
  */
 static void a_term_is_a_combination_if_less_than_1e_10_is_its_own(void **state)
@@ -199,9 +222,9 @@ static void a_term_is_a_combination_if_less_than_1e_10_is_its_own(void **state)
       gpnn_gls_add(&sums, row, 1);
     }
     if (own[k] > 1e-10)
-      assert_ok(gpnn_gls_solve(&sums, names, coefficients, covariance, &residual, &err));
+      assert_ok(gpnn_gls_solve(&sums, names, false, coefficients, covariance, &residual, &err));
     else
-      assert_fails(gpnn_gls_solve(&sums, names, coefficients, covariance, &residual, &err),
+      assert_fails(gpnn_gls_solve(&sums, names, false, coefficients, covariance, &residual, &err),
                    GPNN_EDATA, "'almost'");
   }
 }
@@ -319,6 +342,7 @@ int main(void)
       cmocka_unit_test(a_few_neighbours_of_some_rows_find_the_coefficients),
       cmocka_unit_test(threads_change_no_bit),
       cmocka_unit_test(collinear_terms_are_named),
+      cmocka_unit_test(a_linear_mean_drops_one_of_indicators),
       cmocka_unit_test(a_term_is_a_combination_if_less_than_1e_10_is_its_own),
       cmocka_unit_test(nothing_to_regress_on_is_refused),
       cmocka_unit_test(coefficients_in_table_units_are_those_of_the_table),

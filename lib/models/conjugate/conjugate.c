@@ -306,8 +306,8 @@ static enum gpnn_status score_fold(struct validation *v, size_t fold, struct gpn
   if (status == GPNN_OK) {
     for (size_t i = 0; i < n; i++)
       if (v->fold[i] != fold) gpnn_gls_add(&sums, v->residuals + i * w, v->variances[i]);
-    status = gpnn_gls_solve(&sums, v->units.names, v->coefficients, v->coefficient_covariance,
-                            &residual, err);
+    status = gpnn_gls_solve(&sums, v->units.names, v->options->mean == GPNN_MEAN_LINEAR,
+                            v->coefficients, v->coefficient_covariance, &residual, err);
   }
   if (status == GPNN_OK)
     status = score_rows(v, fold, expected_scale(o, &sums, residual), metrics, err);
