@@ -400,35 +400,76 @@ static void put_parameters(struct facts *facts, char *text)
   facts_close_part(facts, ']');
 }
 
+/* Parameters, of all targets or of a calibration alone. */
+struct read_params {
+  struct gpnn_parameters *of;
+  size_t n;
+  bool are_calibration;
+};
+
+static enum gpnn_status write_params(const struct read_params *params, struct gpnn_output *output,
+                                     struct gpnn_error *err)
+{
+  return params->are_calibration
+             ? gpnn_parameters_write_calibration(params->of, params->n, output, err)
+             : gpnn_parameters_write(params->of, params->n, output, err);
+}
+
+/* The parameters of one target after the other, in 'text', which is cut up: those of several begin
+ * with the target's name, and are objects of an array. */
+static void put_all_parameters(struct facts *facts, char *text, size_t n)
+{
+  facts_text(facts, "file", "gpnn parameters");
+  if (n > 1) facts_open_part(facts, "targets", '[');
+  for (char *next; text != NULL; text = next) {
+    next = strstr(text, "\ntarget\t");
+    if (next != NULL) *next++ = '\0';
+    if (strncmp(text, "target\t", strlen("target\t")) != 0 && n > 1) continue; /* the first line */
+    if (n > 1) facts_open_part(facts, NULL, '{');
+    put_parameters(facts, text);
+    if (n > 1) facts_close_part(facts, '}');
+  }
+  if (n > 1) facts_close_part(facts, ']');
+}
+
 /* Parameters as JSON: what their text says. */
-static enum gpnn_status convert_params(struct facts *facts, const struct gpnn_parameters *params,
+static enum gpnn_status convert_params(struct facts *facts, const struct read_params *params,
                                        struct gpnn_error *err)
 {
   struct gpnn_output *memory = NULL;
   size_t length = 0;
   char *text = NULL;
   enum gpnn_status status = gpnn_output_open_memory(&memory, err);
-  if (status == GPNN_OK) status = gpnn_parameters_write(params, 1, memory, err);
+  if (status == GPNN_OK) status = write_params(params, memory, err);
   if (status == GPNN_OK) {
     const char *written = gpnn_output_memory(memory, &length);
     if (written != NULL) text = gpnn_copy_text(written, length);
     if (text == NULL) status = gpnn_fail_memory(err, "for the parameters");
   }
-  if (status == GPNN_OK) {
-    facts_text(facts, "file", "gpnn parameters");
-    put_parameters(facts, text);
-  }
+  if (status == GPNN_OK) put_all_parameters(facts, text, params->n);
   free(text);
   gpnn_output_abandon(memory);
   return status;
 }
 
-static enum gpnn_status describe_params(struct facts *facts, struct gpnn_parameters *params,
+static enum gpnn_status describe_params(struct facts *facts, const struct read_params *params,
                                         struct gpnn_error *err)
 {
-  if (params->target != NULL) gpnn_mask_all(params->target, "");
+  for (size_t t = 0; t < params->n; t++)
+    if (params->of[t].target != NULL) gpnn_mask_all(params->of[t].target, "");
   if (facts->as_json) return convert_params(facts, params, err);
-  return gpnn_parameters_write(params, 1, facts->output, err);
+  return write_params(params, facts->output, err);
+}
+
+static enum gpnn_status read_params(struct read_params *params, const char *path,
+                                    struct gpnn_error *err)
+{
+  struct gpnn_error why;
+  enum gpnn_status status = gpnn_parameters_read(&params->of, &params->n, path, err);
+  if (status == GPNN_OK || strcmp(path, "-") == 0) return status;
+  params->are_calibration =
+      gpnn_parameters_read_calibration_alone(&params->of, &params->n, path, &why) == GPNN_OK;
+  return params->are_calibration ? GPNN_OK : status;
 }
 
 /* ---- the tool ----------------------------------------------------------------------------- */
@@ -446,11 +487,11 @@ enum gpnn_status info_run(const struct cli *cli, void *arguments, struct gpnn_er
   const struct info_arguments *a = arguments;
   const char *path = cli_operand(cli, 0);
   struct gpnn_index *index = NULL;
-  struct gpnn_parameters params = {0};
+  struct read_params params = {0};
   struct gpnn_output *output = NULL;
   struct facts facts;
-  enum gpnn_status status = a->is_index ? gpnn_index_open(&index, path, a->verify, err)
-                                        : gpnn_parameters_read_one(&params, path, err);
+  enum gpnn_status status =
+      a->is_index ? gpnn_index_open(&index, path, a->verify, err) : read_params(&params, path, err);
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
   if (status == GPNN_OK) {
     facts_begin(&facts, output, a->json);
@@ -459,7 +500,7 @@ enum gpnn_status info_run(const struct cli *cli, void *arguments, struct gpnn_er
     status = facts_end(&facts, status, err);
   }
   status = cli_close_output(output, status, err);
-  gpnn_parameters_release(&params);
+  gpnn_parameters_free(params.of, params.n);
   gpnn_index_close(index);
   return status;
 }

@@ -271,6 +271,12 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_calibration(struct gpnn_pa
                                                                   size_t n, const char *path,
                                                                   struct gpnn_error *err);
 
+/* Reads the same without a model to give it to, as gpnn_parameters_read(): what
+ * gpnn_parameters_write_calibration() can write. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_parameters_read_calibration_alone(struct gpnn_parameters **params, size_t *n, const char *path,
+                                       struct gpnn_error *err);
+
 /* Forgets how parameters were calibrated, for a model that is made from them but predicts
  * otherwise: its variances are as they are, and its likelihood is that of parameters not calibrated
  * yet. */

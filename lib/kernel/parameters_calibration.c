@@ -83,6 +83,22 @@ static enum gpnn_status apply_all(const struct gpnn_parameters_reader *reader,
   return status;
 }
 
+enum gpnn_status gpnn_parameters_read_calibration_alone(struct gpnn_parameters **params, size_t *n,
+                                                        const char *path, struct gpnn_error *err)
+{
+  struct gpnn_parameters_reader reader = {.err = err, .calibration_alone = true};
+  struct gpnn_state *state = NULL;
+  enum gpnn_status status = gpnn_parameters_read_stream(&reader, path, &state);
+  gpnn_state_free(state);
+  if (status != GPNN_OK) {
+    gpnn_parameters_free(reader.blocks, reader.n_blocks);
+    return status;
+  }
+  *params = reader.blocks;
+  *n = reader.n_blocks;
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_parameters_read_calibration(struct gpnn_parameters *params, size_t n,
                                                   const char *path, struct gpnn_error *err)
 {

@@ -227,12 +227,11 @@ static bool has_several_targets(const struct gpnn_table *table,
   return n > 0;
 }
 
+/* Degrees of freedom and scores may differ: a count beside a number has the latter. */
 static bool have_same_columns(const struct gpnn_predictions_target *a,
                               const struct gpnn_predictions_target *b)
 {
-  bool same = a->has_sd == b->has_sd && a->has_df == b->has_df && a->n_intervals == b->n_intervals;
-  for (size_t i = 0; i < GPNN_PREDICTIONS_SCORES && same; i++)
-    same = a->has_score[i] == b->has_score[i];
+  bool same = a->has_sd == b->has_sd && a->n_intervals == b->n_intervals;
   for (size_t i = 0; i < a->n_intervals && same; i++) {
     double p = a->intervals[i].level, q = b->intervals[i].level;
     same = p == q || (isnan(p) && isnan(q));
@@ -259,9 +258,10 @@ static enum gpnn_status find_of_last(struct gpnn_predictions *p, const struct gp
   t->mean = j;
   enum gpnn_status status = find_optional(t, table, err);
   if (status != GPNN_OK || have_same_columns(t, first_number(p))) return status;
-  return gpnn_fail(err, GPNN_EDATA,
-                   "%s: target '%s' has other prediction columns than the first target",
-                   gpnn_table_name(table), gpnn_mask(shown, t->name, strlen(t->name)));
+  return gpnn_fail(
+      err, GPNN_EDATA,
+      "%s: target '%s' has other intervals than the first target, or one of them no sd",
+      gpnn_table_name(table), gpnn_mask(shown, t->name, strlen(t->name)));
 }
 
 /* Adds the target called 'name', whose mean or label is column 'j'. */

@@ -81,7 +81,7 @@ struct gpnn_predictions_wanted {
  * classes if a column is called 'label' and none 'mean', or if probabilities follow the former and
  * no mean does.  GPNN_EINVAL: a column is missing or there twice.  GPNN_EDATA: there are too many
  * intervals or classes, two columns have the probability of one class, or targets that are numbers
- * have predictions of different form.
+ * have different intervals, or an sd or none.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_predictions_find(struct gpnn_predictions *predictions,
                                                        const struct gpnn_table *table,

@@ -69,7 +69,7 @@ table() {
   assert_fails 1 '\(stdin\):2: a standard deviation is not a positive number' \
     gpnn-eval < <(printf 'y\tmean\tsd\n1\t2\t-1\n')
   assert_fails 1 'no row with a truth' gpnn-eval < <(printf 'y\tmean\tsd\n')
-  assert_fails 1 "target 'b' has other prediction columns" gpnn-eval < <(printf 'a,mean_a,sd_a,b,mean_b\n')
+  assert_fails 1 "target 'b' has other intervals" gpnn-eval < <(printf 'a,mean_a,sd_a,b,mean_b\n')
   assert_fails 2 "no column 'mean'" gpnn-eval < <(printf 'y\tsd\n1\t1\n')
   assert_fails 2 "no column before 'mean'" gpnn-eval < <(printf 'mean\tsd\n1\t1\n')
   assert_fails 2 'probabilities' gpnn-eval --levels 95 < <(table)

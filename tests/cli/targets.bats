@@ -150,3 +150,25 @@ warned() {
   gpnn-predict -p t.par t.gpi train.tsv 2>err.txt >/dev/null
   grep -q '200 of 200 rows are training rows' err.txt
 }
+
+@test "a count beside a number is scored, and its parameters are shown" {
+  make_table 120 2 | awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "n" : NR % 4 }' >count.tsv
+  gpnn-index -q -y y,n -o count.gpi count.tsv
+  gpnn-fit -q --effort fast --likelihood poisson --transform none count.gpi >count.par 2>/dev/null ||
+    gpnn-fit -q --effort fast --likelihood poisson count.gpi >count.par
+  gpnn-info count.par | awk -F '\t' '$1 == "target" { printf "%s ", $2 }' >names
+  assert_equal "$(<names)" 'y n '
+  gpnn-info --json count.par | grep -o '"target": "[a-z]*"' | tr '\n' ' ' >names
+  assert_equal "$(<names)" '"target": "y" "target": "n" '
+  gpnn-predict -q -p count.par --interval 0.9 count.gpi count.tsv | gpnn-eval >scores
+  assert_equal "$(cut -f 1 scores | tr '\n' ' ')" 'target y n mean '
+}
+
+@test "the calibration of a model is shown" {
+  make_table 120 2 >one.tsv
+  gpnn-index -q -o one.gpi one.tsv
+  gpnn-sparse -q --inducing 20 -o one.gpm one.gpi
+  gpnn-calibrate -q one.gpm >one.cal
+  assert_equal "$(gpnn-info one.cal | value scale)" "$(value scale one.cal)"
+  assert_equal "$(gpnn-info --json one.cal | grep -o '"index": "[^"]*"')" "\"index\": \"$(value index one.cal)\""
+}
