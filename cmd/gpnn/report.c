@@ -257,6 +257,7 @@ static void put_with_copies(FILE *out, const struct gpnn_expected *expected)
 /* What is expected, if that is known, and whether it is worth anything. */
 static void put_expected(FILE *out, const struct gpnn_expected *expected, const char *rows)
 {
+  static const double tiny = 1e-4;   /* of the target's variance left, or a log loss */
   static const double little = 0.05; /* of the target's variance explained, or of its log loss */
   if (expected->of_classes)
     put_class_scores(out, &expected->classes);
@@ -264,6 +265,8 @@ static void put_expected(FILE *out, const struct gpnn_expected *expected, const 
     put_scores(out, &expected->scores, expected->unit);
   fprintf(out, "; from %zu %s", expected->scores.n, rows);
   if (expected->n_copies > 0) put_with_copies(out, expected);
+  if (expected->of_classes ? expected->classes.nll < tiny : expected->scores.r2 > 1 - tiny)
+    fputs("; hardly any error: does an input tell the target, or the row?", out);
   if (expected->of_classes ? expected->classes.nll > (1 - little) * expected->nll_of_shares
                            : expected->scores.r2 < little)
     fprintf(out, "; hardly better than the %s: is it the column to predict (-y)?",

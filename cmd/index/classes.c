@@ -1,7 +1,9 @@
 #include "cmd/index/classes.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <strings.h>
 
 /* Warns about classes of one row, of which the first is named. */
 static void warn_of_single(const struct cli *cli, const char *name,
@@ -50,6 +52,41 @@ static void warn_of_held_out(const struct cli *cli, const char *name,
       gpnn_mask(shown, column->levels[first], column->level_lengths[first]));
 }
 
+/* True if two names differ but in blanks around them and in the case of letters. */
+static bool are_alike(const struct gpnn_column *column, size_t a, size_t b)
+{
+  const char *s[] = {column->levels[a], column->levels[b]};
+  size_t n[] = {column->level_lengths[a], column->level_lengths[b]};
+  for (size_t k = 0; k < 2; k++) {
+    while (n[k] > 0 && isspace((unsigned char)s[k][n[k] - 1])) n[k]--;
+    for (; n[k] > 0 && isspace((unsigned char)*s[k]); s[k]++) n[k]--;
+  }
+  return n[0] == n[1] && strncasecmp(s[0], s[1], n[0]) == 0;
+}
+
+/* Warns about classes that are two for their spelling only; the first are named. */
+static void warn_of_alike(const struct cli *cli, const char *name, const struct gpnn_column *column)
+{
+  char target[GPNN_MASK_BYTES], one[GPNN_MASK_BYTES], other[GPNN_MASK_BYTES];
+  for (size_t a = 0; a < column->n_levels; a++)
+    for (size_t b = a + 1; b < column->n_levels; b++) {
+      if (!are_alike(column, a, b)) continue;
+      cli_warn(cli, "%s: column '%s': '%s' and '%s' are two classes: one in two spellings?", name,
+               gpnn_schema_column_name(column, target),
+               gpnn_mask(one, column->levels[a], column->level_lengths[a]),
+               gpnn_mask(other, column->levels[b], column->level_lengths[b]));
+      return;
+    }
+}
+
+/* True of whole numbers from 0 on. */
+static bool are_counts(const struct gpnn_training_target *target)
+{
+  for (size_t i = 0; i < target->n_different; i++)
+    if (target->different[i] < 0) return false;
+  return true;
+}
+
 /* True if a target of numbers may be meant to be classes: few whole numbers, each of many rows. */
 static bool looks_like_classes(const struct gpnn_training_target *target, size_t n_rows)
 {
@@ -69,11 +106,15 @@ void classes_describe(const struct cli *cli, const char *name, const struct gpnn
     const struct gpnn_column *column = gpnn_schema_target(schema, t);
     if (gpnn_schema_has_classes(schema, t)) {
       warn_of_single(cli, name, column, target->n_rows);
+      warn_of_alike(cli, name, column);
       if (training->row_group != NULL) warn_of_held_out(cli, name, &training->dataset, t);
     } else if (looks_like_classes(target, training->n - training->n_lacking[t])) {
-      cli_warn(cli,
-               "%s: target '%s' has only %zu different values: if they are classes, use --classes",
-               name, gpnn_schema_column_name(column, shown), target->n_different);
+      cli_warn(
+          cli,
+          "%s: target '%s' has only %zu different values: if they are classes, use --classes%s",
+          name, gpnn_schema_column_name(column, shown), target->n_different,
+          are_counts(target) ? "; if counts, --likelihood poisson or negbin when it is fitted"
+                             : "");
     }
   }
 }

@@ -231,6 +231,24 @@ static void describe_copies(const struct cli *cli, const char *name,
         name, training->n_copied, training->n, training->n_sets);
 }
 
+/* Warns about an input that is the target in other units, which is seldom known beforehand. */
+static void warn_of_target(const struct cli *cli, const char *name,
+                           const struct gpnn_dataset *dataset)
+{
+  char shown[GPNN_MASK_BYTES];
+  struct gpnn_feature_cursor at = {0};
+  size_t j = dataset->scaling.method == GPNN_SCALING_WHITEN
+                 ? SIZE_MAX
+                 : gpnn_dataset_find_copy_of_target(dataset);
+  for (size_t f = 0; f < dataset->scaling.n_in && j != SIZE_MAX; f++) {
+    if (!gpnn_dataset_keeps(dataset, f)) continue;
+    if (j-- > 0) continue;
+    cli_warn(cli, "%s: input '%s' is the target in other units: is it known before that? (--drop)",
+             name, gpnn_schema_feature_name(&dataset->schema, &at, f, shown));
+    return;
+  }
+}
+
 static void describe_training(const struct cli *cli, const struct gpnn_table *table,
                               const struct gpnn_training *training)
 {
@@ -243,6 +261,7 @@ static void describe_training(const struct cli *cli, const struct gpnn_table *ta
   warn_of_outlier(cli, name, training);
   warn_of_all_far(cli, name, training);
   classes_describe(cli, name, training);
+  warn_of_target(cli, name, dataset);
   if (scaling->n_out < scaling->n_in)
     cli_warn(cli, "%s: %zu of %zu %s do not vary and are dropped", name,
              scaling->n_in - scaling->n_out, scaling->n_in,

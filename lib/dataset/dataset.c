@@ -79,6 +79,33 @@ const struct gpnn_dataset *gpnn_dataset_target(const struct gpnn_dataset *datase
   return t == dataset->target ? dataset : &dataset->source->views[t];
 }
 
+/* True if input 'j' is a linear function of the target in 'n' rows, neither of them constant. */
+static bool copies_target(const struct gpnn_dataset *view, size_t j, size_t n)
+{
+  const double almost_all = 1 - 1e-9; /* but for rounding */
+  double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
+  for (size_t i = 0; i < n; i++) {
+    mx += view->x[i * view->d + j] / (double)n;
+    my += view->y[i] / (double)n;
+  }
+  for (size_t i = 0; i < n; i++) {
+    double x = view->x[i * view->d + j] - mx, y = view->y[i] - my;
+    xx += x * x;
+    yy += y * y;
+    xy += x * y;
+  }
+  return xy * xy > almost_all * xx * yy;
+}
+
+size_t gpnn_dataset_find_copy_of_target(const struct gpnn_dataset *view)
+{
+  enum { LEAST_ROWS = 5, MOST_ROWS = 1000 };
+  size_t n = view->n < MOST_ROWS ? view->n : MOST_ROWS;
+  for (size_t j = 0; j < view->d && n >= LEAST_ROWS && gpnn_dataset_n_classes(view) == 0; j++)
+    if (copies_target(view, j, n)) return j;
+  return SIZE_MAX;
+}
+
 bool gpnn_dataset_share_rows(const struct gpnn_dataset *dataset, size_t a, size_t b)
 {
   return gpnn_dataset_target(dataset, a)->x == gpnn_dataset_target(dataset, b)->x;

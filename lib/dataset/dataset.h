@@ -154,6 +154,10 @@ size_t gpnn_dataset_n_distinct(const struct gpnn_dataset *dataset);
  * there is not enough memory.  Rows must have groups; any that are damaged count as first. */
 size_t gpnn_dataset_distinct(const struct gpnn_dataset *dataset, bool *is_first);
 
+/* The first standardised input that is the target of a view in other units, or SIZE_MAX.  The first
+ * 1000 rows are looked at. */
+size_t gpnn_dataset_find_copy_of_target(const struct gpnn_dataset *view);
+
 /* True if the views of targets 'a' and 'b' have the same rows. */
 bool gpnn_dataset_share_rows(const struct gpnn_dataset *dataset, size_t a, size_t b);
 

@@ -628,3 +628,19 @@ par() {
   gpnn-index --auto -o auto.gpi accounts.csv 2>err
   grep -q 'gpnn-index -o auto.gpi --thousands accounts.csv' err
 }
+
+@test "an input that gives the target away is pointed out, and classes in two spellings" {
+  make_table 100 2 | awk -F '\t' -v OFS='\t' '{ print NR == 1 ? "cents" : 100 * $3, $0 }' >cents.tsv
+  gpnn-index -o c.gpi cents.tsv 2>err
+  grep -q "^gpnn-index: cents.tsv: input 'cents' is the target in other units" err
+  gpnn --force --effort fast cents.tsv 2>err
+  tr -s ' \n' ' ' <err | grep -q 'hardly any error: does an input tell the target, or the row?'
+  gpnn-index -x x1,x2 -o c.gpi cents.tsv 2>err
+  run ! grep -q 'other units' err
+  { echo x,c && for i in {1..30}; do echo "$i,yes" && echo "$i,YES " && echo "$i,no"; done; } >answers.csv
+  gpnn-index -o a.gpi answers.csv 2>err
+  grep -qE "column 'c': '(yes|YES)' and '(yes|YES)' are two classes: one in two spellings\\?" err
+  { echo x,n && for i in {1..60}; do echo "$i,$((i % 4))"; done; } >counts.csv
+  gpnn-index -o n.gpi counts.csv 2>err
+  grep -q 'if they are classes, use --classes; if counts, --likelihood poisson or negbin when it is fitted' err
+}

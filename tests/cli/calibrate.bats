@@ -299,8 +299,8 @@ prepare_few() {
   # A column that only one row makes differ from the constant term of the mean.
   make_table 60 1 | awk -F '\t' -v OFS='\t' 'NR == 1 { print "flag", $0; next } { print NR == 20, $0 }' >flag.tsv
   for held in 0 10; do
-    gpnn-index -q -s 3 --calibration-rows $held -o flag.gpi flag.tsv
-    gpnn-fit -q --mean-function linear --rotate none --kernel exp --tune steps=20 -m 16 flag.gpi >flag.par
+    gpnn-index -q -s 3 --calibration-rows $held -x x1 --regressors flag -o flag.gpi flag.tsv
+    gpnn-fit -q --mean-function regressors --rotate none --kernel exp --tune steps=20 -m 16 flag.gpi >flag.par
     if ((held == 0)); then
       assert_fails 1 'without 12 of the 60 training rows: ' gpnn-calibrate flag.gpi -p flag.par
     else

@@ -61,7 +61,7 @@ flowers() {
   awk 'BEGIN { print "x,y,f,n"; for (i = 0; i < 60; i++) print i "," i % 3 "," i % 3 / 2 "," i % 11 }' >t.csv
   gpnn-index -x x -y y -o t.gpi t.csv 2>err.txt
   assert_equal "$(warnings err.txt)" \
-    "gpnn-index: t.csv: target 'y' has only 3 different values: if they are classes, use --classes"
+    "gpnn-index: t.csv: target 'y' has only 3 different values: if they are classes, use --classes; if counts, --likelihood poisson or negbin when it is fitted"
   assert_equal "$(gpnn-info t.gpi | grep -c '^target-sd')" 1
   gpnn-index -q -x x -y y -o t.gpi t.csv 2>err.txt
   assert_equal "$(<err.txt)" ''
