@@ -20,6 +20,11 @@ static const struct gpnn_foreign formats[GPNN_FOREIGN_FORMATS] = {
      "7zXZ",
      5, THROUGH("xz")},
     {"\x28\xb5\x2f\xfd", 4, THROUGH("zstd")},
+    {"\xff\xfe\0\0", 4, "is in UTF-32: iconv -f UTF-32 -t UTF-8 makes it UTF-8"},
+    {"\0\0\xfe\xff", 4, "is in UTF-32: iconv -f UTF-32 -t UTF-8 makes it UTF-8"},
+    {"{\"", 2,
+     "is JSON Lines: pipe in the output of python3 -c \"import pandas, sys; "
+     "pandas.read_json('FILE', lines=True).to_csv(sys.stdout, index=False)\""},
 };
 
 const struct gpnn_foreign *gpnn_foreign(size_t i)
