@@ -117,22 +117,22 @@ static void a_currency_or_a_unit_beside_a_number_is_an_affix(void **state)
 static void marks_that_mean_something_are_no_affixes(void **state)
 {
   (void)state;
-  static const char *const others[] = {"<5",
-                                       ">0.1",
-                                       "5*",
-                                       "5+",
-                                       "(5)",
-                                       "A12",
-                                       "12-14",
-                                       "5 (a)",
-                                       "~5",
-                                       "$5 M",
-                                       "12 a long comment",
-                                       "5\xb0",
-                                       "x5"};
+  static const char *const others[] = {"<5",    ">0.1",  "5*", "5+",   "A12",
+                                       "12-14", "5 (a)", "~5", "$5 M", "12 a long comment",
+                                       "5\xb0", "x5"};
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
     if (look(others[i]).kind != GPNN_CELL_TEXT)
       fail_msg("\"%s\" is %d", others[i], (int)look(others[i]).kind);
+}
+
+static void negative_numbers_of_accounts_are_numbers(void **state)
+{
+  (void)state;
+  assert_int_equal(look("(5)").kind, GPNN_CELL_NUMBER);
+  assert_int_equal(look("(4,896)").kind, GPNN_CELL_NUMBER);
+  assert_int_equal(look("5-").kind, GPNN_CELL_NUMBER);
+  assert_int_equal(look("($5)").kind, GPNN_CELL_AFFIXED);
+  assert_int_equal(look("(-5)").kind, GPNN_CELL_TEXT);
 }
 
 static void dates_are_dates_only_in_the_formats_left(void **state)
@@ -159,6 +159,7 @@ int main(void)
       cmocka_unit_test(texts_for_missing_values_are_known_in_either_case),
       cmocka_unit_test(a_currency_or_a_unit_beside_a_number_is_an_affix),
       cmocka_unit_test(marks_that_mean_something_are_no_affixes),
+      cmocka_unit_test(negative_numbers_of_accounts_are_numbers),
       cmocka_unit_test(dates_are_dates_only_in_the_formats_left),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
