@@ -306,20 +306,24 @@ static const char minus[] = "\xe2\x88\x92";
 
 bool gpnn_notation_unsign(const char **text, size_t *length)
 {
-  const size_t n = *length, width = sizeof minus - 1;
-  if (n > 2 && **text == '(' && (*text)[n - 1] == ')') {
-    ++*text;
-    *length -= 2;
-  } else if (n > 1 && (*text)[n - 1] == '-') {
-    --*length;
-  } else if (n > width && memcmp(*text, minus, width) == 0) {
-    *text += width;
-    *length -= width;
+  const char *s = *text;
+  size_t n = *length, width = sizeof minus - 1;
+  if (n > 2 && *s == '(' && s[n - 1] == ')') {
+    s++;
+    n -= 2;
+  } else if (n > 1 && s[n - 1] == '-') {
+    n--;
+  } else if (n > width && memcmp(s, minus, width) == 0) {
+    s += width;
+    n -= width;
   } else {
     return false;
   }
-  trim(text, length);
-  return *length > 0 && **text != '-' && **text != '+' && **text != '(';
+  trim(&s, &n);
+  if (n == 0 || *s == '-' || *s == '+' || *s == '(') return false;
+  *text = s;
+  *length = n;
+  return true;
 }
 
 enum gpnn_number gpnn_values_number(const struct gpnn_values *values, const char *text,

@@ -78,7 +78,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_values_make(struct gpnn_values *values,
 bool gpnn_values_missing(const struct gpnn_values *values, const char *text, size_t length);
 
 /* Takes off what says that a number is negative, apart from a hyphen before it: "(5)", "5-", or the
- * minus sign U+2212.  False: there is nothing of that, or another sign too. */
+ * minus sign U+2212.  False, with nothing changed: there is none of that, or another sign too. */
 bool gpnn_notation_unsign(const char **text, size_t *length);
 
 /*

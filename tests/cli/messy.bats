@@ -171,8 +171,8 @@ rows() {
   grep -q "'name' is named by -x, but cannot be an input as it is: leave it out of -x" err
   gpnn-index --auto --na . -x id,a,b -y y -o t.gpi t.csv 2>err
   assert_equal "$(gpnn-info t.gpi | value inputs)" 3
-  sed -n 's/^    //p' err >command
-  grep -q 'skip-bad' command
-  sed 's/gpnn-index/gpnn-index --auto/' command | bash 2>err
+  sed -n 's/^    //p' err >again.sh
+  grep -q 'skip-bad' again.sh
+  sed 's/gpnn-index/gpnn-index --auto/' again.sh | bash 2>err
   run ! grep -q 'the same, spelled out' err
 }
