@@ -68,6 +68,7 @@ enum gpnn_status joint_draw(const struct run *r, struct batch *batch, struct gpn
   struct gpnn_joint *joint = NULL;
   size_t size;
   if (!gpnn_multiply(batch->n_good, r->a->samples, &size)) size = SIZE_MAX;
+  free(batch->draws); /* those of the rows that were in the batch before */
   batch->draws = gpnn_alloc(r->opened.n, size, sizeof *batch->draws);
   if (batch->draws == NULL) return gpnn_fail_memory(err, "for the samples of all rows");
   enum gpnn_status status = prepare(r, batch, &rows, &joint, err);

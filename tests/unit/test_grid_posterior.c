@@ -356,6 +356,27 @@ static void draws_do_not_depend_on_how_many_are_asked_for(void **state)
   release(s.network);
 }
 
+/* All of 64 at a time, or 4: only what the solver leaves of the tolerance may differ. */
+static void draws_do_not_depend_on_how_many_are_made_together(void **state)
+{
+  (void)state;
+  struct small s = make_small(0.3);
+  point(&s);
+  struct gpnn_grid_posterior_options options = options_of(GPNN_GRID_ENGINE_LATENT);
+  options.keep_draws = true;
+  options.tolerance = 1e-10;
+  struct gpnn_grid_posterior *posterior = make(s.network, &options);
+  options.block = 4;
+  struct gpnn_grid_posterior *other = make(s.network, &options);
+  double all[PLACES * 12], same[PLACES * 12];
+  assert_ok(gpnn_grid_posterior_draws(posterior, &s.places, 0, 12, all, &err));
+  assert_ok(gpnn_grid_posterior_draws(other, &s.places, 0, 12, same, &err));
+  for (size_t i = 0; i < (size_t)12 * PLACES; i++) assert_near(all[i], same[i], 1e-6);
+  gpnn_grid_posterior_free(posterior);
+  gpnn_grid_posterior_free(other);
+  release(s.network);
+}
+
 /* From a solve that is cut short, a variance is never below the exact one, and never rises. */
 static void unfinished_variances_are_bounds(void **state)
 {
@@ -520,6 +541,7 @@ int main(void)
       cmocka_unit_test(variances_from_draws_come_near_the_exact_ones),
       cmocka_unit_test(draws_have_the_moments_of_the_posterior),
       cmocka_unit_test(draws_do_not_depend_on_how_many_are_asked_for),
+      cmocka_unit_test(draws_do_not_depend_on_how_many_are_made_together),
       cmocka_unit_test(unfinished_variances_are_bounds),
       cmocka_unit_test(predictions_are_as_certain_as_they_say),
       cmocka_unit_test(kept_solutions_are_where_solving_starts),

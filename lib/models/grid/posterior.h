@@ -76,6 +76,7 @@ struct gpnn_grid_posterior_options {
   enum gpnn_grid_mean mean;
   bool keep_draws;     /* for variances from draws at new levels, and for
                           gpnn_grid_posterior_draws() */
+  size_t block;        /* draws that are made together, at most; 0: as many as 1 GiB holds */
   uint64_t seed;       /* of the draws */
   const double *alpha; /* n_cells: a guess at alpha to start from; NULL: none */
   const double *start; /* n_start times n_cells: the same for the first draws; NULL: none */

@@ -29,6 +29,7 @@ static size_t choose_width(const struct gpnn_grid_posterior *p)
   double draw = BLOCK_VECTORS * sizeof(double) * (double)p->outer * (double)p->inner;
   double most = BLOCK_BYTES / draw;
   if (most < LEAST_WIDTH) most = LEAST_WIDTH;
+  if (p->options.block > 0) most = (double)p->options.block;
   return most < (double)p->options.draws ? (size_t)most : p->options.draws;
 }
 
