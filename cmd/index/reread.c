@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/atomic_file.h"
+#include "base/memory.h"
 
 static bool is_standard_input(const char *path)
 {
@@ -39,14 +41,18 @@ static bool write_bytes(int fd, const char *bytes, size_t length)
 static enum gpnn_status copy(int from, int to, const char *name, const char *beside,
                              struct gpnn_error *err)
 {
-  char bytes[1 << 16];
-  for (;;) {
-    ssize_t n = read_bytes(from, bytes, sizeof bytes);
-    if (n < 0) return gpnn_fail_errno(err, errno, "%s: cannot be read", name);
-    if (n == 0) return GPNN_OK;
-    if (!write_bytes(to, bytes, (size_t)n))
-      return gpnn_fail_errno(err, errno, "%s: cannot write a temporary file beside it", beside);
+  enum { PIECE = 64 * 1024 };
+  char *bytes = gpnn_alloc(PIECE, 1, 1); /* stacks may be small */
+  enum gpnn_status status = bytes == NULL ? gpnn_fail_memory(err, "for a table") : GPNN_OK;
+  for (ssize_t n = 1; status == GPNN_OK && n > 0;) {
+    n = read_bytes(from, bytes, PIECE);
+    if (n < 0)
+      status = gpnn_fail_errno(err, errno, "%s: cannot be read", name);
+    else if (!write_bytes(to, bytes, (size_t)n))
+      status = gpnn_fail_errno(err, errno, "%s: cannot write a temporary file beside it", beside);
   }
+  free(bytes);
+  return status;
 }
 
 /* Copies 'from' to an unnamed file, which becomes standard input. */
