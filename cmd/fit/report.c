@@ -123,12 +123,14 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
 static void warn_of_duplicates(const struct cli *cli, double thin,
                                const struct gpnn_fit_report *fit)
 {
-  if (fit->objective == GPNN_OBJECTIVE_BLOCK || fit->objective == GPNN_OBJECTIVE_VECCHIA) return;
   if (!gpnn_fit_has_copies(fit) || thin >= 0) return;
-  cli_warn(cli,
-           "most rows have near duplicates (the nearest row is at %.2g of the distance of the "
-           "farthest neighbour, where %.2g is usual): if new rows will have none, fit with --thin",
-           fit->spacing, fit->usual_spacing);
+  cli_warn(
+      cli,
+      "most rows have near duplicates (the nearest row is at %.2g of the distance of the "
+      "farthest neighbour, where %.2g is usual), so that new rows without any are predicted worse "
+      "than expected: remove them, name a column of what belongs together (gpnn-index --by), or "
+      "fit with gpnn-fit --thin",
+      fit->spacing, fit->usual_spacing);
 }
 
 /* Warns about noise fixed so low that it cannot separate similar rows. */

@@ -153,10 +153,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_read(struct gpnn_training *traini
 /*
  * Completes 'dataset' except for its groups of inputs.
  *
- * Rows that are equal in all columns that are used are copies of each other, if they are at least a
- * hundredth of all, and rows equal in inputs have the same targets so much more often than others
- * that no chance explains it.  Sets of copies are then groups of rows ('row_group' of the dataset),
- * unless a column has groups.
+ * Rows that are equal in all columns that are used, inputs up to 1e-7 of the range of the middle
+ * half of the rows, are copies of each other, if they are at least a hundredth of all, and rows
+ * equal in inputs have the same targets so much more often than others that no chance explains it.
+ * Sets of copies are then groups of rows ('row_group' of the dataset), unless a column has groups.
  *
  * Rows are held out for calibration at random.  If they have groups, whole groups are held out, in
  * random order, until there are enough rows; groups that would make them more than twice as many

@@ -107,3 +107,17 @@ twice() {
   { noisy_table 3 1; noisy_table 3 1 | tail -n +2; } >few.tsv
   gpnn-index -q --calibration-rows 0 -o few.gpi few.tsv
 }
+
+@test "rows are copies, too, if their inputs differ in digits beyond those that tell rows apart" {
+  noisy_table 80 1 >once.tsv
+  twice once.tsv >twice.tsv
+  awk 'BEGIN { FS = OFS = "\t" } NR > 81 { $1 = sprintf("%.12f", $1 + 1e-10); $2 = sprintf("%.12f", $2 + 1e-10) } 1' \
+    twice.tsv >digits.tsv
+  for table in twice digits; do
+    gpnn-index -q -o $table.gpi $table.tsv
+    gpnn-info $table.gpi | value distinct-rows >$table.distinct
+    gpnn-fit -q --kernel exp $table.gpi >$table.par
+  done
+  cmp twice.distinct digits.distinct
+  assert_near "$(value noise digits.par)" "$(value noise twice.par)" 0.001
+}

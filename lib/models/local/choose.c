@@ -502,6 +502,9 @@ enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[
   if (status == GPNN_OK) status = gpnn_choice_hand_over(&c, params, err);
   if (status == GPNN_OK && options->neighbours && n_distinct < targets[0]->n)
     take_all_neighbours(n, params, n_distinct, targets[0]->n);
+  if (status == GPNN_OK) gpnn_choice_use_rows(&c, &distinct);
+  if (status == GPNN_OK)
+    status = gpnn_fit_find_spacing(c.dataset, params, &options->fit, &own.fit, err);
   if (status == GPNN_OK) *report = own;
   gpnn_choice_release(&c);
   gpnn_choice_release_rows(&narrow);

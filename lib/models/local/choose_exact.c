@@ -22,7 +22,8 @@ static bool is_open(const struct gpnn_choice *c)
   return options->likelihood != GPNN_LIKELIHOOD_GAUSSIAN && options->effort != GPNN_EFFORT_FAST &&
          options->objective && options->neighbours && options->like == NULL &&
          (options->rotation || options->rotate == GPNN_ROTATE_NONE) &&
-         options->fit.optimizer != GPNN_OPTIMIZER_ADAM && c->dataset->n <= GPNN_CHOOSE_EXACT;
+         options->fit.optimizer != GPNN_OPTIMIZER_ADAM && options->fit.thin < 0 &&
+         c->dataset->n <= GPNN_CHOOSE_EXACT;
 }
 
 /* The last trial, if it is exact, or NULL. */

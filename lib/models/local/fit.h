@@ -111,6 +111,20 @@ struct gpnn_fit_report {
  * below 0.05 and a third of the usual one (gpnn-methods(7), equations 4.26 and 4.27). */
 bool gpnn_fit_has_copies(const struct gpnn_fit_report *report);
 
+/*
+ * Sets the spacing of a report that lacks it, as those of objectives that need no neighbours do:
+ * of the first 1000 rows of the random order that all estimations share, each with its k nearest in
+ * the metric of 'params', where k and the seed are those of 'options'.  A rotation is ignored:
+ * near copies are near under any.  Does nothing above GPNN_FIT_SPACING_ROWS rows, where finding
+ * neighbours takes longer than estimating over blocks.
+ */
+enum { GPNN_FIT_SPACING_ROWS = 100000 };
+GPNN_MUST_CHECK enum gpnn_status gpnn_fit_find_spacing(const struct gpnn_dataset *dataset,
+                                                       const struct gpnn_parameters *params,
+                                                       const struct gpnn_fit_options *options,
+                                                       struct gpnn_fit_report *report,
+                                                       struct gpnn_error *err);
+
 /* The median ratio of the distances of the nearest and the m-th nearest of rows that are scattered
  * at random in so many dimensions (equation 4.26); 1 if m < 2. */
 double gpnn_fit_usual_spacing(size_t m, double dimension);

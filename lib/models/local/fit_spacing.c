@@ -8,7 +8,9 @@
 
 #include "base/compare.h"
 #include "base/memory.h"
+#include "base/rng.h"
 #include "models/local/fit_private.h"
+#include "search/search.h"
 
 /* The row that is neighbour 'a' in order of distance, from 1, of a row whose list of 'found' may
  * have the row itself; where its distance is goes to '*at'. */
@@ -120,6 +122,76 @@ void gpnn_fit_measure_spacing(const struct gpnn_dataset *dataset, size_t n, cons
   }
   free(tied);
   free(ratio);
+}
+
+/* The 'n' rows of the random order that all estimations share. */
+static enum gpnn_status draw_rows(const struct gpnn_dataset *dataset, uint64_t seed, size_t n,
+                                  int64_t *row, double *x, struct gpnn_error *err)
+{
+  struct gpnn_rng rng;
+  uint64_t *order = gpnn_alloc(n, 1, sizeof *order);
+  if (order == NULL) return gpnn_fail_memory(err, "for the rows to measure");
+  gpnn_rng_init(&rng, seed, GPNN_RNG_ESTIMATE);
+  enum gpnn_status status = gpnn_rng_sample(&rng, dataset->n, n, order, err);
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
+    row[i] = (int64_t)order[i];
+    memcpy(x + i * dataset->d, dataset->x + order[i] * dataset->d, dataset->d * sizeof *x);
+  }
+  free(order);
+  return status;
+}
+
+/* The 'n_found' nearest rows, with themselves, of 'n' rows at 'x'. */
+static enum gpnn_status find_nearest(const struct gpnn_dataset *dataset,
+                                     const struct gpnn_fit_options *options,
+                                     const double *lengthscale, size_t n, const double *x,
+                                     size_t n_found, int64_t *found, double *distance,
+                                     struct gpnn_error *err)
+{
+  struct gpnn_search *search = NULL;
+  struct gpnn_search_options how = GPNN_SEARCH_OPTIONS_INIT;
+  how.neighbours = n_found;
+  how.lengthscale = lengthscale;
+  how.seed = options->seed;
+  how.threads = options->threads;
+  how.brief = true;
+  enum gpnn_status status =
+      gpnn_search_build(&search, dataset->n, dataset->d, dataset->x, &how, err);
+  if (status == GPNN_OK)
+    status = gpnn_search_query(search, n, x, n_found, found, distance, options->threads, err);
+  gpnn_search_free(search);
+  return status;
+}
+
+enum gpnn_status gpnn_fit_find_spacing(const struct gpnn_dataset *dataset,
+                                       const struct gpnn_parameters *params,
+                                       const struct gpnn_fit_options *options,
+                                       struct gpnn_fit_report *report, struct gpnn_error *err)
+{
+  enum { ROWS = 1000 };
+  size_t n = dataset->n < ROWS ? dataset->n : ROWS, d = dataset->d;
+  size_t n_found = options->k + 1 < dataset->n ? options->k + 1 : dataset->n;
+  bool is_measured = report->usual_spacing < 1 || report->spacing < 1;
+  if (is_measured || dataset->n > GPNN_FIT_SPACING_ROWS) return GPNN_OK;
+  int64_t *row = gpnn_alloc(n, 1 + n_found, sizeof *row);
+  double *x = gpnn_alloc(n, d + n_found, sizeof *x);
+  double *lengthscale = gpnn_alloc(d, 1, sizeof *lengthscale);
+  enum gpnn_status status = GPNN_OK;
+  if (row == NULL || x == NULL || lengthscale == NULL) {
+    status = gpnn_fail_memory(err, "for the rows to measure");
+  } else {
+    gpnn_covariance_expand(&params->covariance, d, dataset->group, lengthscale);
+    status = draw_rows(dataset, options->seed, n, row, x, err);
+  }
+  if (status == GPNN_OK)
+    status = find_nearest(dataset, options, lengthscale, n, x, n_found, row + n, x + n * d, err);
+  if (status == GPNN_OK)
+    gpnn_fit_measure_spacing(dataset, n, row, n_found, row + n, x + n * d, &report->spacing,
+                             &report->usual_spacing);
+  free(lengthscale);
+  free(x);
+  free(row);
+  return status;
 }
 
 bool gpnn_fit_has_copies(const struct gpnn_fit_report *report)
