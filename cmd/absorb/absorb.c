@@ -95,6 +95,17 @@ static enum gpnn_status read_answers(struct absorbing *r, struct gpnn_error *err
   return status == GPNN_OK ? ids_order(&r->ids, r->a->answers, r->answers.id_name, err) : status;
 }
 
+/* Single answers may be far from all else; but units are the same for all. */
+static void warn_of_units(const struct absorbing *r)
+{
+  size_t n_far = gpnn_absorb_n_far(&r->answers);
+  if (2 * n_far <= r->answers.n) return;
+  cli_warn(r->cli,
+           "%s: %zu of %zu answers are more than %d standard deviations from the mean that both "
+           "owners agreed on: are they in other units?",
+           r->a->answers, n_far, r->answers.n, GPNN_ABSORB_FAR);
+}
+
 static enum gpnn_status prepare(struct absorbing *r, struct gpnn_error *err)
 {
   enum gpnn_status status = read_answers(r, err);
@@ -103,6 +114,7 @@ static enum gpnn_status prepare(struct absorbing *r, struct gpnn_error *err)
     status =
         gpnn_prefix(err, gpnn_absorb_check_units(&r->answers, r->view, err), "%s", r->a->answers);
   if (status != GPNN_OK) return status;
+  warn_of_units(r);
   return pool_read(r->cli, r->view, cli_operand(r->cli, 1), r->a->id, &r->ids, !makes_model(r->a),
                    &r->pool, err);
 }

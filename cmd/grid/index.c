@@ -145,7 +145,8 @@ static void show_rows_read(size_t n_rows, double share)
 
 static void warn(const struct cli *cli, const char *name, const struct gpnn_grid_reading *r)
 {
-  static const double most = 0.5;
+  static const double most = 0.5, alone = 0.9;
+  enum { FEW_CELLS = 20 };
   const struct gpnn_grid *grid = &r->grid;
   if (grid->n_observations > 2 && r->outlier_fraction > most)
     cli_warn(cli, "%s: one observation, %.6g, has %.0f %% of the target's variance: a slip?", name,
@@ -157,6 +158,13 @@ static void warn(const struct cli *cli, const char *name, const struct gpnn_grid
     if (r->axis[a].n_empty > 0)
       cli_warn(cli, "%s: %zu of %zu levels of %s have no observation at all", name,
                r->axis[a].n_empty, r->axis[a].n, r->axis[a].name);
+  for (size_t a = 0; a < r->n_axes; a++)
+    if (grid->n_cells >= FEW_CELLS && (double)r->axis[a].n > alone * (double)grid->n_cells)
+      cli_warn(
+          cli,
+          "%s: %zu observations are of %zu levels of %s, so that nearly each has its own: "
+          "round numbers that are meant to be the same, or use gpnn-index, which needs no grid",
+          name, grid->n_observations, r->axis[a].n, r->axis[a].name);
 }
 
 /* "53 levels of site x 365 of time: 17630 of 19345 cells observed, 8.9 % missing". */

@@ -31,6 +31,8 @@ static const struct cli_option options[] = {
     CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
     CLI_FLAG_OR(0, "complete", complete, "all", "predict cells without observation; all: every one",
                 cells),
+    CLI_COUNT(0, "max-cells", most_cells, "N", "of --complete (1000000, or 100 for each observed)",
+              1, 1e15),
     CLI_PROBABILITIES(0, "interval", plan.intervals, "P[,P...]",
                       "add central intervals, as in 0.95"),
     CLI_FLAG(0, "latent", plan.options.latent, "sd of the function, without noise"),

@@ -50,6 +50,20 @@ bool grid_resolve(const struct cli *cli, struct predict_arguments *a)
   return true;
 }
 
+/* Levels that hardly any observations share make cells without number. */
+static enum gpnn_status check_cells(const struct run *r, struct gpnn_error *err)
+{
+  const struct gpnn_grid *grid = r->opened.dataset->grid;
+  const size_t size = gpnn_grid_size(grid), usual = 1000000, each = 100;
+  size_t most = grid->n_cells > usual / each ? each * grid->n_cells : usual;
+  if (r->a->most_cells > 0) most = r->a->most_cells;
+  if (r->a->complete == PREDICT_TABLE || size <= most) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EINVAL,
+                   "%s: the grid has %zu cells, and %zu observed: to predict so many, say "
+                   "--max-cells %zu, or give a table of those that are wanted",
+                   gpnn_index_path(r->opened.index), size, grid->n_cells, size);
+}
+
 /* ---- files -------------------------------------------------------------------------------- */
 
 enum gpnn_status grid_check(const struct run *r, struct gpnn_error *err)
@@ -66,7 +80,7 @@ enum gpnn_status grid_check(const struct run *r, struct gpnn_error *err)
   if (is_grid && r->a->group != NULL)
     return gpnn_fail(err, GPNN_EINVAL,
                      "--group is for an index of rows: of a grid, add up draws of --samples");
-  return GPNN_OK;
+  return is_grid ? check_cells(r, err) : GPNN_OK;
 }
 
 /* ---- messages ----------------------------------------------------------------------------- */

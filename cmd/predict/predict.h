@@ -33,6 +33,7 @@ struct predict_arguments {
   bool is_of_grids; /* for gpnn-grid predict, which lacks options that are for rows: the index has
                        to be a grid */
   enum predict_cells complete;             /* of a grid */
+  size_t most_cells;                       /* that these may be; 0: the usual */
   struct gpnn_grid_posterior_options grid; /* how one is predicted */
   size_t batch_bytes; /* memory that a batch may take; predict_resolve() determines it */
   struct predict_plan plan;

@@ -67,6 +67,17 @@ enum gpnn_status gpnn_absorb_check_units(const struct gpnn_answers *answers,
                    answers->centre, answers->scale, mean, sd);
 }
 
+size_t gpnn_absorb_n_far(const struct gpnn_answers *answers)
+{
+  size_t n = 0;
+  if (answers->mean == NULL || answers->prior_variance == NULL) return 0;
+  for (size_t i = 0; i < answers->n; i++) {
+    double variance = answers->prior_variance[i] + answers->noise_variance[i];
+    n += fabs(answers->mean[i] - answers->centre) > GPNN_ABSORB_FAR * sqrt(variance);
+  }
+  return n;
+}
+
 /* ---- models --------------------------------------------------------------------------------- */
 
 /* Answers in standardised units; all arrays are owned, and the unused ones NULL. */

@@ -294,6 +294,17 @@ static bool is_scaled(const struct gpnn_grid_axis *axis)
   return !axis->has_names && (axis->n_columns > 1 || strcmp(axis->name, "site") == 0);
 }
 
+/* True if the levels of an axis of one column that is not scaled are so large that differences of
+ * one are lost: no times, whatever their unit. */
+static bool is_wild(const struct gpnn_grid_axis *axis)
+{
+  static const double most = 1e15;
+  bool is_wild = false;
+  if (axis->has_names || is_scaled(axis)) return false;
+  for (size_t l = 0; l < axis->n; l++) is_wild |= fabs(axis->x[l]) > most;
+  return is_wild;
+}
+
 /* Learns the scaling of the columns of an axis over its levels (16.10). */
 static enum gpnn_status learn_scaling(struct gpnn_grid_reading *reading,
                                       const struct gpnn_grid_axis *axis, const char *name,
@@ -308,9 +319,12 @@ static enum gpnn_status learn_scaling(struct gpnn_grid_reading *reading,
   for (size_t j = 0; j < axis->n_columns && status == GPNN_OK; j++) {
     size_t column = axis->first + j;
     double sd = is_scaled(axis) ? moments[j].sd : 1;
-    if (!isfinite(sd) || (sd > 0 && !isfinite(1 / sd)))
-      status = gpnn_fail(err, GPNN_EDATA, "%s: column '%s': its values cannot be scaled", name,
-                         gpnn_schema_column_name(&reading->dataset.schema.inputs[column], shown));
+    if (!isfinite(sd) || (sd > 0 && !isfinite(1 / sd)) || is_wild(axis))
+      status =
+          gpnn_fail(err, GPNN_EDATA,
+                    "%s: column '%s': its values are too large, or too close to each other, "
+                    "to be coordinates: is one a slip?",
+                    name, gpnn_schema_column_name(&reading->dataset.schema.inputs[column], shown));
     scaling->mean[column] = is_scaled(axis) ? moments[j].mean : 0;
     scaling->weight[column] = sd > 0 ? 1 / sd : 0;
     scaling->n_out += sd > 0;

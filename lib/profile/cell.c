@@ -297,6 +297,13 @@ static bool is_like_missing(struct span text)
   return false;
 }
 
+/* True if character 'i' may be the last of a month between numbers, as in 29MAY2020. */
+static bool is_month(struct span text, size_t i)
+{
+  return is_digit(text.s[0]) && isalpha((unsigned char)text.s[i]) && i + 1 < text.n &&
+         is_digit(text.s[i + 1]);
+}
+
 /* False if a look shows that a text is no date: these have digits and marks between them. */
 static bool may_be_date(struct span text)
 {
@@ -304,7 +311,7 @@ static bool may_be_date(struct span text)
   bool has_digit = false, has_mark = false;
   for (size_t i = 0; i < text.n && i < LONGEST; i++) {
     has_digit = has_digit || is_digit(text.s[i]);
-    has_mark = has_mark || memchr("-/.: ", text.s[i], 5) != NULL;
+    has_mark = has_mark || memchr("-/.: ", text.s[i], 5) != NULL || is_month(text, i);
   }
   return has_digit && has_mark && text.n < LONGEST;
 }

@@ -20,6 +20,8 @@ static const char *const formats[] = {
     WITH_TIMES("%Y.%m.%d"),
     WITH_TIMES("%d-%b-%Y"),
     WITH_TIMES("%d %b %Y"),
+    "%d%b%Y:%H:%M",
+    "%d%b%Y:%H:%M:%S",
     WITH_TIMES("%d/%b/%Y"),
     WITH_TIMES("%b %d %Y"),
     WITH_TIMES("%b %d, %Y"),

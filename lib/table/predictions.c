@@ -150,12 +150,27 @@ static enum gpnn_status find_class(struct gpnn_predictions_target *t,
   return status == GPNN_OK ? gpnn_predictions_find_classes(t, table, label, err) : status;
 }
 
+/* True if the target itself is called "mean": it and, right after it, its prediction are the only
+ * columns of this name. */
+static bool is_called_mean(const struct gpnn_table *table, size_t *prediction)
+{
+  size_t n = 0, last = 0, first = 0;
+  for (size_t j = 0; j < gpnn_table_columns(table); j++) {
+    if (strcmp(gpnn_table_column(table, j), "mean") != 0) continue;
+    if (n++ == 0) first = j;
+    last = j;
+  }
+  *prediction = last;
+  return n == 2 && last == first + 1;
+}
+
 /* To a table with no mean, whatever it is, the message names both columns that would do. */
 static enum gpnn_status find_mean(struct gpnn_predictions_target *t, const struct gpnn_table *table,
                                   const char *wanted, struct gpnn_error *err)
 {
   bool header = gpnn_table_has_header(table), has_mean = false;
   const char *mean = wanted != NULL ? wanted : header ? "mean" : "2";
+  if (wanted == NULL && header && is_called_mean(table, &t->mean)) return GPNN_OK;
   enum gpnn_status status = find_wanted(table, mean, &t->mean, &has_mean, err);
   bool says_more = status == GPNN_EINVAL && header && wanted == NULL && err != NULL;
   if (!says_more || find_joined(table, "", mean) != SIZE_MAX) return status;

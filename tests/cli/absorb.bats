@@ -126,3 +126,13 @@ index_both() {
   head -n 9 answers.tsv >short.tsv
   assert_fails 1 'rows or columns are missing' gpnn-absorb --answers short.tsv a.gpi pool.tsv
 }
+
+@test "answers that are far from anything the owners agreed on cause a warning" {
+  make_owners
+  absorb --rule marginal 2>err >rows.tsv
+  [[ ! -s err ]]
+  awk 'BEGIN { FS = OFS = "\t" } !/^#/ && ++n == 1 { for (i = 1; i <= NF; i++) if ($i == "mean") at = i }
+    n > 1 { $at *= 1000 } 1' answers.tsv >large.tsv
+  gpnn-absorb --answers large.tsv --rule marginal a.gpi pool.tsv 2>err >rows.tsv
+  grep -q '^gpnn-absorb: large.tsv: 8 of 8 answers .*other units' err
+}

@@ -215,3 +215,10 @@ gpnn-grid: t.csv: 1 of 3 levels of time have no observation at all"
   echo $'5\tlater\t3' >>days.tsv
   assert_fails 1 "column 'day': not a date" gpnn-grid index --site site --time day -o x.gpi days.tsv
 }
+
+@test "times that are no times are refused by the name of their column" {
+  printf 'lat\tlon\tday\ty\n50\t8\t1\t3\n51\t9\t2\t4\n52\t8\t1e300\t4\n' >wild.tsv
+  assert_fails 1 "wild.tsv: column 'day': its values are too large" \
+    gpnn-grid index -o wild.gpi --site lat,lon --time day wild.tsv
+  [[ ! -e wild.gpi ]]
+}

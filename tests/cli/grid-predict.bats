@@ -216,3 +216,18 @@ assert_close() {
   tail -n +2 table.tsv | cut -f 1,2 | sort -u >sites.txt
   awk 'BEGIN { FS = OFS = "\t" } { print $1, $2 + 0 "" }' CONVFMT=%.15g sites.txt | sort -u | cmp - cells.txt
 }
+
+@test "a grid of far more cells than observations is told, and completed only if that is asked for" {
+  awk 'BEGIN { print "place\tday\ty"; for (i = 0; i < 1100; i++) printf "%.13f\t%d\t%.3f\n", i % 11 + 1e-9 * i, i, sin(i) }' >alone.tsv
+  gpnn-grid index -o alone.gpi --site place --time day alone.tsv 2>err
+  grep -q 'alone.tsv: 1100 observations are of 1100 levels of site, so that nearly each has its own: round' err
+  printf '%b\n' 'factors\tsite\ttime' 'site.kernel\trbf' 'site.lengthscale\t1' 'time.kernel\trbf' \
+    'time.lengthscale\t1' 'kernelscale\t1' 'noise\t1' >alone.par
+  assert_fails 2 'alone.gpi: the grid has 1210000 cells, and 1100 observed: .*--max-cells 1210000' \
+    gpnn-grid predict -p alone.par --complete alone.gpi
+  use
+  run -2 predict --complete --max-cells 239
+  [[ $output == *'g.gpi: the grid has 240 cells'* ]]
+  predict --complete --max-cells 240 >holes.tsv
+  [[ -s holes.tsv ]]
+}

@@ -176,3 +176,10 @@ rows() {
   sed 's/gpnn-index/gpnn-index --auto/' again.sh | bash 2>err
   run ! grep -q 'the same, spelled out' err
 }
+
+@test "dates whose month stands between numbers are known for dates" {
+  printf 'when\tb\ty\n' >t.tsv
+  for day in 26MAY2020 27MAY2020 28MAY2020 29MAY2020 01JUN2020; do printf '%s\t%s\t3\n' $day "${day:0:1}"; done >>t.tsv
+  run ! gpnn-index -o t.gpi t.tsv
+  [[ $output == *"--date 'when=%d %b %Y'"* ]]
+}

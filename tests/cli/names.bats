@@ -108,3 +108,14 @@ make_repeated() {
   gpnn-eval --by 4 shared.csv >by.csv
   assert_fails 2 "2 columns are named 'x': say which by number, 1 or 4$" gpnn-eval -y x shared.csv
 }
+
+@test "a target that is called as predictions are is scored all the same" {
+  for name in mean sd; do
+    gpnn-simulate data --size 80 | sed "1s/y$/$name/" >$name.tsv
+    gpnn-index -q -y $name --calibration-rows 0 -o t.gpi $name.tsv
+    make_parameters rbf 1 0.9 0.1 30 >t.par
+    gpnn-predict -q --loo -p t.par t.gpi >$name.out
+    gpnn-eval -q $name.out >$name.scores
+  done
+  cmp mean.scores sd.scores
+}

@@ -230,6 +230,8 @@ static void guesses_the_format_that_reads_all(void **state)
   assert_guesses("", NULL, NULL);
   assert_guesses("abc|12|1.5|2014", NULL, NULL);
   assert_guesses("20140502", "iso", NULL);
+  assert_guesses("29MAY2020|1jun2020", "%d %b %Y", NULL);
+  assert_guesses("29MAY2020:13:05:00", "%d%b%Y:%H:%M:%S", NULL);
   assert_guesses("2014-05-02|2014-05-02T13:05Z|2014-06", "iso", NULL);
   assert_guesses("05/02/2014|1/12/2014", "%d/%m/%Y", "%m/%d/%Y");
   assert_guesses("05/02/2014|1/13/2014", "%m/%d/%Y", NULL);

@@ -207,7 +207,8 @@ static void tables_that_are_no_grid_are_refused(void **state)
   refused("lat\tlon\tday\ty\n1\t1\t1\t4\n2\t1\tx\t3\n", roles, GPNN_EDATA, "column 'day'");
   refused("lat\tlon\tday\ty\n1\t1\t1\t4\n2\t1\t2\tx\n", roles, GPNN_EDATA, "column 'y'");
   refused("lat\tlon\tday\ty\n1\t1\t1\t1e308\n2\t1\t2\t-1e308\n", roles, GPNN_EDATA, "overflow");
-  refused("lat\tlon\tday\ty\n1e308\t1\t1\t1\n-1e308\t1\t2\t2\n", roles, GPNN_EDATA, "scaled");
+  refused("lat\tlon\tday\ty\n1e308\t1\t1\t1\n-1e308\t1\t2\t2\n", roles, GPNN_EDATA,
+          "too large, or too close");
   refused("lat\tday\ty\n1\t1\t1\n", roles, GPNN_EINVAL, "lon");
 }
 
