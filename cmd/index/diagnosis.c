@@ -137,6 +137,23 @@ static void print_ambiguous(const struct gpnn_advice *advice, const struct colum
   }
 }
 
+/* Says of dates that are inputs that they are a trend, in which nothing repeats unless that is
+ * said. */
+static void print_periods(const struct gpnn_profile *profile, const struct gpnn_advice *advice,
+                          const struct column_names *names, FILE *to)
+{
+  char shown[GPNN_COLUMN_BYTES];
+  for (size_t j = 0; j < advice->n_columns; j++) {
+    if (advice->columns[j].kind != GPNN_ADVICE_DATES ||
+        profile->columns[j].role != GPNN_PROFILE_INPUT || profile->columns[j].is_named)
+      continue;
+    column_name(names, j, shown);
+    fprintf(to, "  '%s' is a trend; what repeats is said by, say, --period %s=year,%s=day\n", shown,
+            shown, shown);
+    return;
+  }
+}
+
 static void print_rows(const struct gpnn_profile *profile, const struct gpnn_advice *advice,
                        FILE *to)
 {
@@ -233,6 +250,7 @@ static void print_report(const struct diagnosis *d, const char *why, FILE *to)
     print_columns(d->profile, &d->advice, &d->names, widths, to);
     print_targets(d->profile, &d->advice, &d->names, to);
     print_ambiguous(&d->advice, &d->names, to);
+    print_periods(d->profile, &d->advice, &d->names, to);
     print_rows(d->profile, &d->advice, to);
   }
   if (diagnosis_is_possible(d))

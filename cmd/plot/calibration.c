@@ -157,7 +157,8 @@ static enum gpnn_status draw_pit(struct plot *plot, struct counted *c, struct gp
   plot_y_label(plot, "density", "", NULL);
   plot_caption(plot, "n = %zu, distance from uniform %.2g", n, c->result.pit_distance);
   script_add(s,
-             "set xrange [0:1]\nset yrange [0:%.10g]\nset key top left Left reverse opaque\n"
+             "set xrange [0:1]\nset yrange [0:%.10g]\nset key outside below center horizontal "
+             "height 1 Left reverse\n"
              "low = %.10g\nhigh = %.10g\n"
              "plot '+' using 1:(low):(high) with filledcurves fc rgb '#D0D0D0' title "
              "'chance, 95 %%', \\\n"

@@ -159,7 +159,7 @@ static void draw_reliability(struct plot *plot, struct counted *c)
                gpnn_reliability_error(reliability), gpnn_reliability_chance(reliability));
   script_add(s,
              "set xrange [%.10g:1]\nset yrange [0:1]\nset ytics 0.2\nset xtics %s\n"
-             "set key top left Left reverse opaque\n",
+             "set key outside below center horizontal height 1 Left reverse\n",
              floor(10 * lowest) / 10, lowest < 0.5 ? "0.2" : "0.1");
   script_add(s, "plot $bins using (($1+$2)/2):($5+$6)/2:(($2-$1)/2):(($6-$5)/2) with boxxyerror "
                 "fs solid noborder fc rgb '#D0D0D0' title 'chance, 95 %%', \\\n"
@@ -284,8 +284,9 @@ static void draw_confusion(struct plot *plot, const struct counted *c,
   size_t most = write_cells(plot, c, classes);
   name_classes(plot, c);
   plot_title(plot);
-  plot_x_label(plot, "label", "", NULL);
-  plot_y_label(plot, gpnn_table_column(plot->table, c->found.targets[0].truth), ", true", NULL);
+  const char *truth = gpnn_table_column(plot->table, c->found.targets[0].truth);
+  plot_x_label(plot, truth, ", predicted", NULL);
+  plot_y_label(plot, truth, ", true", NULL);
   plot_caption(plot, "n = %zu, error = %.3g %%", c->counts.n,
                100 * (double)n_wrong / (double)c->counts.n);
   script_add(s, "set border 15\nunset grid\n");

@@ -33,7 +33,7 @@ set bmargin at screen 0.29066
 set xtics rotate by 90 right noenhanced ('a rook of long…' 0, 'crow' 1, 'jay' 2, 'magpie' 3)
 set ytics  noenhanced ('a rook of long…' 0, 'crow' 1, 'jay' 2, 'magpie' 3)
 set label 1 'Birds' at screen 0.5, screen 0.95502 center noenhanced
-set xlabel 'label' noenhanced
+set xlabel 'bird, predicted' noenhanced
 set ylabel 'bird, true' noenhanced
 set tmargin at screen 0.88581
 set label 'n = 120, error = 37.5 %' at graph 0, graph 1 left offset 0, 0.8 noenhanced

@@ -25,7 +25,7 @@ set tmargin at screen 0.89444
 set label 'n = 47, distance from uniform 0.073' at graph 0, graph 1 left offset 0, 0.8 noenhanced
 set xrange [0:1]
 set yrange [0:2.340425532]
-set key top left Left reverse opaque
+set key outside below center horizontal height 1 Left reverse
 low = 0.3404255319
 high = 1.872340426
 plot '+' using 1:(low):(high) with filledcurves fc rgb '#D0D0D0' title 'chance, 95 %', \

@@ -30,7 +30,7 @@ set xrange [0.2:1]
 set yrange [0:1]
 set ytics 0.2
 set xtics 0.2
-set key top left Left reverse opaque
+set key outside below center horizontal height 1 Left reverse
 plot $bins using (($1+$2)/2):($5+$6)/2:(($2-$1)/2):(($6-$5)/2) with boxxyerror fs solid noborder fc rgb '#D0D0D0' title 'chance, 95 %', \
   $bins using (($1+$2)/2):7:($2-$1) with boxes fs transparent solid 0.25 border rgb '#009E73' fc rgb '#009E73' lw 1 title 'share of all rows', \
   x with lines lw 1 dt 2 lc rgb '#202020' title 'calibrated', \
