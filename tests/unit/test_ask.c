@@ -79,9 +79,10 @@ static bool is_among(size_t row, size_t n, const size_t *chosen)
 }
 
 /* Each row chosen has the largest variance of those left, given 'given' of the ones before it. */
-static void assert_largest(const struct setting *s, const size_t *chosen, bool is_greedy)
+static void assert_largest(const struct setting *s, size_t n_chosen, const size_t *chosen,
+                           bool is_greedy)
 {
-  for (size_t t = 0; t < COUNT; t++)
+  for (size_t t = 0; t < n_chosen; t++)
     for (size_t i = 0; i < POOL; i++)
       if (!is_among(i, t, chosen))
         assert_true(variance_given(s, chosen[t], is_greedy ? t : 0, chosen) >=
@@ -95,7 +96,7 @@ static void rows_are_chosen_by_their_variance(void **state)
   (void)state;
   set_up(&s, N, 2);
   choose(&s, GPNN_ASK_VARIANCE, COUNT, 1, chosen);
-  assert_largest(&s, chosen, false);
+  assert_largest(&s, COUNT, chosen, false);
   choose(&s, GPNN_ASK_VARIANCE, 2 * POOL, 1, all);
   for (size_t i = 0; i < POOL; i++) assert_true(is_among(i, POOL, all));
   for (size_t t = 0; t + 1 < POOL; t++)
@@ -110,10 +111,22 @@ static void greedy_choices_know_of_those_before(void **state)
   (void)state;
   set_up(&s, N, 1);
   choose(&s, GPNN_ASK_GREEDY, COUNT, 1, chosen);
-  assert_largest(&s, chosen, true);
+  assert_largest(&s, COUNT, chosen, true);
   choose(&s, GPNN_ASK_VARIANCE, COUNT, 1, by_variance);
   assert_int_equal(chosen[0], by_variance[0]);
   assert_true(memcmp(chosen, by_variance, COUNT * sizeof *chosen) != 0);
+  tear_down(&s);
+}
+
+/* Rows that are asked about are observed with noise, so that two alike may both be worth it. */
+static void all_greedy_choices_know_of_noise(void **state)
+{
+  struct setting s;
+  size_t chosen[POOL];
+  (void)state;
+  set_up(&s, N, 1);
+  choose(&s, GPNN_ASK_GREEDY, POOL, 1, chosen);
+  assert_largest(&s, POOL, chosen, true);
   tear_down(&s);
 }
 
@@ -155,6 +168,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_are_chosen_by_their_variance),
       cmocka_unit_test(greedy_choices_know_of_those_before),
+      cmocka_unit_test(all_greedy_choices_know_of_noise),
       cmocka_unit_test(random_choices_follow_the_seed),
       cmocka_unit_test(there_is_a_most_for_the_greedy),
   };
