@@ -97,16 +97,18 @@ static enum gpnn_status find_view(const struct gpnn_dataset *dataset,
                    gpnn_mask(shown, parameters->target, strlen(parameters->target)));
 }
 
-/* One of the arrays of a state that have a number for each row of 'view', each at least 'least'. */
+/* One of the arrays of a state that have a number for each row of 'view', each at least 'least' and
+ * of a size whose square is a number. */
 static enum gpnn_status find_array(const struct gpnn_state *state, const struct gpnn_dataset *view,
                                    const char *name, double least, const double **values,
                                    struct gpnn_error *err)
 {
+  static const double most = 1e100;
   char shown[GPNN_MASK_BYTES];
   const struct gpnn_state_array *array = gpnn_state_find(state, view->schema.target.name, name);
   bool is_good = array != NULL && array->n == view->n;
   for (size_t i = 0; is_good && i < array->n; i++)
-    is_good = isfinite(array->values[i]) && array->values[i] >= least;
+    is_good = fabs(array->values[i]) <= most && array->values[i] >= least;
   gpnn_schema_column_name(&view->schema.target, shown);
   if (!is_good)
     return gpnn_fail(err, GPNN_EFORMAT,

@@ -1,5 +1,6 @@
 /* The one interface of all models. */
 #include "base/threads.h"
+#include "container/state.h"
 #include "dense.h"
 #include "fixture.h"
 #include "linalg/blas_threads.h"
@@ -205,6 +206,28 @@ static void parameters_of_an_unknown_target_or_another_index_are_reported(void *
   fixture_free(&f);
 }
 
+static void states_with_senseless_numbers_are_refused(void **state)
+{
+  (void)state;
+  static const double wild[] = {NAN, INFINITY, 1e200, -1};
+  struct fixture f;
+  fixture_new(&f, N, D, C, 1);
+  struct gpnn_parameters p = parameters();
+  const char *target = f.data->schema.target.name;
+  for (size_t k = 0; k < sizeof wild / sizeof *wild; k++) {
+    struct gpnn_state *weights;
+    struct gpnn_transformed *transformed;
+    double noise[N] = {0};
+    noise[N / 2] = wild[k];
+    assert_ok(gpnn_state_new(&weights, f.data->fingerprint, &err));
+    assert_ok(gpnn_state_add(weights, target, GPNN_STATE_NOISE, N, noise, &err));
+    assert_fails(gpnn_channels_transform(f.data, 1, &p, weights, &transformed, &err), GPNN_EFORMAT,
+                 "no valid pseudo-noise");
+    gpnn_state_free(weights);
+  }
+  fixture_free(&f);
+}
+
 static void no_rows_give_no_predictions(void **state)
 {
   (void)state;
@@ -231,6 +254,7 @@ int main(void)
       cmocka_unit_test(a_model_with_other_parameters_leaves_the_first_unchanged),
       cmocka_unit_test(a_model_reports_what_it_was_made_from),
       cmocka_unit_test(parameters_of_an_unknown_target_or_another_index_are_reported),
+      cmocka_unit_test(states_with_senseless_numbers_are_refused),
       cmocka_unit_test(no_rows_give_no_predictions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
