@@ -219,9 +219,12 @@ static void warn_if_uncertain(const struct cli *cli, const struct calibrate_argu
   const char *advice = !held_out          ? ""
                        : choice->has_more ? "; --loo -c auto uses training rows too"
                                           : "; hold more out (gpnn-index --calibration-rows)";
-  cli_warn(cli, "the %s %.3g, from %zu rows, has a standard error of %.2g%s",
-           calibration->by_scale ? "scale" : "factor", calibration->alpha, calibration->n_rows,
-           calibration->standard_error, advice);
+  const char *what = calibration->by_scale ? "scale" : "factor";
+  if (calibration->n_rows == 1)
+    cli_warn(cli, "the %s %.3g is that of a single row%s", what, calibration->alpha, advice);
+  else
+    cli_warn(cli, "the %s %.3g, from %zu rows, has a standard error of %.2g%s", what,
+             calibration->alpha, calibration->n_rows, calibration->standard_error, advice);
 }
 
 static const char *kind_of_rows(const struct calibrate_arguments *a, enum gpnn_calibrate_on on)
@@ -438,13 +441,15 @@ static enum gpnn_status check_rows(const struct calibrate_arguments *a, const st
     const char *name = dataset->schema.target.name;
     char shown[GPNN_MASK_BYTES];
     bool is_partial = opened->dataset->n_calibration > 0;
+    bool is_circular = gpnn_calibrate_is_circular(opened->channels[t].parameters,
+                                                  gpnn_dataset_n_distinct(dataset));
     if (dataset->n_calibration > 0 || across_is_possible(opened, t)) continue;
     return gpnn_fail(err, GPNN_EDATA,
                      "%s: holds no calibration rows%s%s%s; hold some out (gpnn-index "
                      "--calibration-rows), or use --with TABLE%s",
                      gpnn_index_path(opened->index), is_partial ? " with target '" : "",
                      is_partial ? gpnn_mask(shown, name, strlen(name)) : "", is_partial ? "'" : "",
-                     dataset->stored == NULL ? ", or --loo if there are many rows" : "");
+                     dataset->stored == NULL && !is_circular ? ", or --loo" : "");
   }
   if (opened->n > 1 && table != NULL && strcmp(table, "-") == 0)
     return gpnn_fail(err, GPNN_EINVAL,

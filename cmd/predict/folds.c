@@ -11,7 +11,8 @@ enum gpnn_status folds_open(struct folds *folds, const struct cli *cli,
   if (!gpnn_channels_can_refit(n, channels))
     return gpnn_fail(err, GPNN_EDATA,
                      "--cross-fit: the parameters do not say how they were estimated, as those of "
-                     "gpnn-fit do unless their likelihood is Gaussian or one of counts");
+                     "gpnn-fit do unless their likelihood is Gaussian or one of counts, or classes "
+                     "are inferred by polya-gamma");
   folds->dataset = channels->dataset;
   enum gpnn_status status = gpnn_crossfit_new(&folds->crossfit, n, channels, &options,
                                               channels->dataset->n, cli->seed, err);

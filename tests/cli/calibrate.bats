@@ -333,3 +333,11 @@ prepare_few() {
   gpnn-calibrate n.gpi <c.par >again.par
   assert_near "$(value calibration again.par)" "$factor" 1e-6
 }
+
+@test "a factor from a single row is said to be one" {
+  gpnn-simulate data --size 60 >t.tsv
+  gpnn-index -q --calibration-rows 1 -o t.gpi t.tsv
+  make_parameters rbf 1 0.9 0.1 30 >t.par
+  gpnn-calibrate -p t.par t.gpi 2>err >/dev/null
+  grep -q 'is that of a single row' err || complain "$(cat err)"
+}

@@ -137,3 +137,13 @@ fit() {
     assert_equal "$(grep -ci 'nan\|inf\|NA' p.tsv)" 0
   done
 }
+
+@test "advice for models by Polya-Gamma variables is what they can do" {
+  awk 'BEGIN { srand(3); print "a\ty"; for (i = 0; i < 80; i++) { a = rand(); print a "\t" (a + rand() > 1) } }' >b.tsv
+  gpnn-index -q --classes -y y --calibration-rows 0 -o b.gpi b.tsv
+  gpnn-fit -q --inference polya-gamma --kernel exp b.gpi >b.par
+  run ! gpnn-calibrate b.gpi -p b.par
+  [[ $output == *'or use --with TABLE' && $output != *--loo* ]]
+  run ! gpnn-predict --loo --cross-fit b.gpi -p b.par
+  [[ $output == *'or classes are inferred by polya-gamma' ]]
+}
