@@ -131,11 +131,12 @@ struct integral {
   double first, second;
 };
 
-/* The integrals, with respect to the distribution of t, over asinh(t) from 'a' to 'b'.  In asinh(t)
- * both distributions are smooth and have light tails; eight points of the rule in a piece are
- * then accurate to some 1e-9, in pieces that are half as long where tails are nearly normal. */
-static struct integral integrate(const struct range *r, double a, double b, integrand *f,
-                                 const void *context)
+/* Adds the integrals, with respect to the distribution of t, over asinh(t) from 'a' to 'b', where
+ * the warping function has no kink.  In asinh(t) both distributions are smooth and have light
+ * tails; eight points of the rule in a piece are then accurate to some 1e-9, in pieces that are
+ * half as long where tails are nearly normal. */
+static void add_smooth(const struct range *r, double a, double b, integrand *f, const void *context,
+                       struct integral *sum)
 {
   enum { POINTS = 8 };
   static const double point[POINTS] = {-0.96028985649753623168, -0.79666647741362673959,
@@ -146,8 +147,6 @@ static struct integral integrate(const struct range *r, double a, double b, inte
                                         0.31370664587788728734, 0.36268378337836198297,
                                         0.36268378337836198297, 0.31370664587788728734,
                                         0.22238103445337447054, 0.10122853629037625915};
-  struct integral sum = {0};
-  if (!(a < b)) return sum;
   double longest = r->distribution->degrees > 8 ? 0.5 : 1;
   int pieces = 1 + (int)((b - a) / longest);
   double half = (b - a) / (2 * pieces);
@@ -156,9 +155,25 @@ static struct integral integrate(const struct range *r, double a, double b, inte
       double v = a + half * (2 * i + 1 + point[k]), t = sinh(v);
       double density = gpnn_student_density(t, r->distribution->degrees) * cosh(v);
       double value = f(context, t, value_at(r, t));
-      sum.first += half * weight[k] * density * value;
-      sum.second += half * weight[k] * density * value * value;
+      sum->first += half * weight[k] * density * value;
+      sum->second += half * weight[k] * density * value * value;
     }
+}
+
+/* The integrals over asinh(t) from 'a' to 'b', one stretch between kinks after the other. */
+static struct integral integrate(const struct range *r, double a, double b, integrand *f,
+                                 const void *context)
+{
+  const struct gpnn_distribution *d = r->distribution;
+  struct integral sum = {0};
+  if (!(a < b)) return sum;
+  for (size_t i = 0; i < d->warp->n_kinks; i++) {
+    double v = asinh((d->warp->kink(d->warp->context, i) - d->location) / r->scale);
+    if (!(v > a && v < b)) continue;
+    add_smooth(r, a, v, f, context, &sum);
+    a = v;
+  }
+  add_smooth(r, a, b, f, context, &sum);
   return sum;
 }
 

@@ -20,6 +20,8 @@
 #ifndef GPNN_LIKELIHOOD_DISTRIBUTION_H
 #define GPNN_LIKELIHOOD_DISTRIBUTION_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -33,6 +35,9 @@ struct gpnn_warp {
   double (*log_derivative)(const void *context, double y); /* log g'(y); -INFINITY where the target
                                                               cannot be */
   double lower, upper; /* the range of y that moments and CRPS are taken over; lower < upper */
+  size_t n_kinks;      /* where the slope of g jumps, */
+  double (*kink)(const void *context, size_t i); /* at these w, ascending; not called if there are
+                                                    none */
 };
 
 struct gpnn_count_law; /* likelihood/count.h */

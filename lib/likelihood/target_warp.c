@@ -30,6 +30,12 @@ static double log_derivative(const void *context, double y)
   return gpnn_transform_log_slope(target->transform, in_table(target, y)) + log(target->scale);
 }
 
+static double kink(const void *context, size_t i)
+{
+  const struct gpnn_target_warp *target = context;
+  return gpnn_transform_kink(target->transform, i);
+}
+
 struct gpnn_warp gpnn_target_warp_function(const struct gpnn_target_warp *target)
 {
   double lower, upper;
@@ -39,5 +45,7 @@ struct gpnn_warp gpnn_target_warp_function(const struct gpnn_target_warp *target
                             .inverse = inverse,
                             .log_derivative = log_derivative,
                             .lower = in_units(target, lower),
-                            .upper = in_units(target, upper)};
+                            .upper = in_units(target, upper),
+                            .n_kinks = gpnn_transform_n_kinks(target->transform),
+                            .kink = kink};
 }

@@ -249,6 +249,16 @@ double gpnn_transform_log_slope(const struct gpnn_transform *t, double y)
   return gpnn_transform_takes(t->kind, y) ? raw_log_slope(t, y) - log(t->sd) : -INFINITY;
 }
 
+size_t gpnn_transform_n_kinks(const struct gpnn_transform *transform)
+{
+  return transform->kind == GPNN_TRANSFORM_RANK ? transform->n_knots : 0;
+}
+
+double gpnn_transform_kink(const struct gpnn_transform *transform, size_t i)
+{
+  return (transform->score[i] - transform->mean) / transform->sd;
+}
+
 void gpnn_transform_bounds(const struct gpnn_transform *t, double *lower, double *upper)
 {
   double width = t->high - t->low;

@@ -86,6 +86,11 @@ double gpnn_transform_invert(const struct gpnn_transform *transform, double z);
  */
 double gpnn_transform_log_slope(const struct gpnn_transform *transform, double y);
 
+/* How many z there are at which the slope jumps, those of the knots of a rank transform; and these,
+ * ascending. */
+size_t gpnn_transform_n_kinks(const struct gpnn_transform *transform);
+double gpnn_transform_kink(const struct gpnn_transform *transform, size_t i);
+
 /* The range that moments are to be taken over: that of the training targets, widened by its own
  * width on either side; under log and boxcox above 0.  A transform may turn a moderate z into a
  * target beyond all bounds, which a mean would follow. */

@@ -1,5 +1,5 @@
 /* Predictive distributions against closed forms, and integrals against sums of many terms. */
-#include "likelihood/distribution.h"
+#include "likelihood/target_warp.h"
 #include "stats/normal.h"
 #include "stats/student.h"
 #include "unit.h"
@@ -41,9 +41,10 @@ static double minus_log(const void *context, double y)
 }
 
 /* So wide a range that it cuts nothing off. */
-static const struct gpnn_warp identity = {NULL, same, same, zero, -1e5, 1e5};
-static const struct gpnn_warp logarithm = {NULL, log_of, exp_of, minus_log, 0.5, 20};
-static const struct gpnn_warp wide_logarithm = {NULL, log_of, exp_of, minus_log, -1e6, 1e6};
+static const struct gpnn_warp identity = {NULL, same, same, zero, -1e5, 1e5, 0, NULL};
+static const struct gpnn_warp logarithm = {NULL, log_of, exp_of, minus_log, 0.5, 20, 0, NULL};
+static const struct gpnn_warp wide_logarithm = {NULL, log_of, exp_of, minus_log,
+                                                -1e6, 1e6,    0,      NULL};
 
 /* ---- without a warping function ---- */
 
@@ -181,6 +182,35 @@ static void values_beyond_the_range_count_as_its_ends(void **state)
   }
 }
 
+/* Between knots the target is linear in w. */
+static void moments_and_crps_of_ranks_are_exact_between_knots(void **state)
+{
+  (void)state;
+  enum { STEPS = 400000 };
+  struct gpnn_transform ranks = {
+      .kind = GPNN_TRANSFORM_RANK, .sd = 1.1, .low = 0, .high = 90, .scale = 1, .n_knots = 10};
+  for (size_t i = 0; i < ranks.n_knots; i++) {
+    ranks.value[i] = (double)(i * i * i) / 8;
+    ranks.score[i] = -2 + 0.4 * (double)i;
+  }
+  const struct gpnn_target_warp target = {&ranks, 30, 25};
+  const struct gpnn_warp warp = gpnn_target_warp_function(&target);
+  for (size_t i = 2; i < N_DFS; i++) { /* sums of steps miss the ends of heavier tails */
+    const struct gpnn_distribution d = {0.4, 0.7, dfs[i], &warp, 0, NULL};
+    double mean, sd, first = 0, second = 0;
+    gpnn_distribution_moments(&d, &mean, &sd);
+    for (int k = 0; k < STEPS; k++) {
+      double y = gpnn_distribution_quantile(&d, (k + 0.5) / STEPS);
+      y = fmin(fmax(y, warp.lower), warp.upper);
+      first += y / STEPS;
+      second += y * y / STEPS;
+    }
+    assert_near(mean, first, 3e-6);
+    assert_near(sd, sqrt(second - first * first), 3e-6);
+    assert_near(gpnn_distribution_crps(&d, 0.3), crps_by_steps(&d, 0.3), 3e-6);
+  }
+}
+
 static void a_distribution_far_outside_the_range_is_at_its_end(void **state)
 {
   (void)state;
@@ -277,6 +307,7 @@ int main(void)
       cmocka_unit_test(the_density_has_the_factor_of_the_function),
       cmocka_unit_test(moments_and_crps_of_the_log_normal_are_the_closed_forms),
       cmocka_unit_test(values_beyond_the_range_count_as_its_ends),
+      cmocka_unit_test(moments_and_crps_of_ranks_are_exact_between_knots),
       cmocka_unit_test(a_distribution_far_outside_the_range_is_at_its_end),
       cmocka_unit_test(an_offset_moves_the_target),
       cmocka_unit_test(without_spread_all_probability_is_at_one_point),

@@ -647,7 +647,7 @@ static double minus_logarithm(const void *context, double y)
 static void draws_go_through_the_warping_function_row_by_row(void **state)
 {
   (void)state;
-  const struct gpnn_warp warp = {NULL, logarithm, exponential, minus_logarithm, 0.6, 3};
+  const struct gpnn_warp warp = {NULL, logarithm, exponential, minus_logarithm, 0.6, 3, 0, NULL};
   const struct gpnn_predict_options options = {.units = GPNN_UNITS_STANDARD};
   enum { DRAWS = 50 };
   struct setting s;
