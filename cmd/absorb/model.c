@@ -1,8 +1,8 @@
 /* A model of own rows and answers, in a file. */
 #include "cmd/absorb/absorb.h"
 #include "cmd/common/signals.h"
+#include "models/inducing/inducing.h"
 #include "models/model_file.h"
-#include "models/variational/inducing.h"
 
 /* The file that a signal removes. */
 static const char *volatile unfinished;

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "assess/combine.h"
 #include "cmd/common/cli.h"
 #include "cmd/common/ids.h"
+#include "combine/combine.h"
 
 /* Numbers beyond this are refused: sums of their squares would not be finite. */
 #define COMBINE_MOST 1e100

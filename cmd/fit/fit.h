@@ -35,7 +35,7 @@ struct fit_arguments {
   enum gpnn_inference inference;
   enum fit_omega omega; /* this and 'kl_weight' are for Polya-Gamma variables */
   const char *kl_weight_text;
-  double kl_weight; /* fit_resolve(): as in struct gpnn_augmented_options */
+  double kl_weight; /* fit_resolve(): as in struct gpnn_polya_gamma_options */
   size_t n_folds;   /* this and 'score' are for the conjugate model */
   enum gpnn_conjugate_score score;
   enum fit_row_weights row_weights;

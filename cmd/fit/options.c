@@ -104,18 +104,18 @@ static bool check_inference(const struct cli *cli, const struct fit_arguments *a
       "preset", "method",  "effort",    "objective", "optimizer", "objective-neighbours", "rotate",
       "like",   "members", "transform", "thin",      "rows",      "lengthscales"};
   static const char *const own[] = {"omega", "kl-weight"};
-  bool is_augmented = a->inference == GPNN_INFERENCE_POLYA_GAMMA;
+  bool is_polya_gamma = a->inference == GPNN_INFERENCE_POLYA_GAMMA;
   for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-    if (!is_augmented && cli_given(cli, own[i]))
+    if (!is_polya_gamma && cli_given(cli, own[i]))
       return wrong(cli, own[i], "applies to --inference polya-gamma only");
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    if (is_augmented && cli_given(cli, others[i]))
+    if (is_polya_gamma && cli_given(cli, others[i]))
       return wrong(cli, others[i], "does not apply to --inference polya-gamma");
-  if (is_augmented && a->choose.fit.mean != GPNN_MEAN_ZERO)
+  if (is_polya_gamma && a->choose.fit.mean != GPNN_MEAN_ZERO)
     return wrong(cli, "mean-function", "--inference polya-gamma has a mean of zero");
-  if (is_augmented && a->choose.fit.fixed_noise > 0)
+  if (is_polya_gamma && a->choose.fit.fixed_noise > 0)
     return wrong(cli, "fix", "--inference polya-gamma has no noise");
-  if (is_augmented && a->omega == FIT_OMEGA_LEARNT && strcmp(cli->output, "-") == 0 &&
+  if (is_polya_gamma && a->omega == FIT_OMEGA_LEARNT && strcmp(cli->output, "-") == 0 &&
       isatty(STDOUT_FILENO))
     return wrong(cli, "omega",
                  "what is learnt has numbers for every row, which a terminal cannot show: give -o "

@@ -5,12 +5,12 @@
 #include "base/memory.h"
 #include "cmd/common/json.h"
 #include "cmd/fit/report.h"
-#include "models/augmented/augmented.h"
+#include "models/polya_gamma/polya_gamma.h"
 
 /* The method's own defaults, unless something else was given. */
-static struct gpnn_augmented_options options_of(const struct fit_arguments *a)
+static struct gpnn_polya_gamma_options options_of(const struct fit_arguments *a)
 {
-  struct gpnn_augmented_options options = GPNN_AUGMENTED_OPTIONS_INIT;
+  struct gpnn_polya_gamma_options options = GPNN_POLYA_GAMMA_OPTIONS_INIT;
   const struct gpnn_choose_options *choose = &a->choose;
   const struct gpnn_fit_options *fit = &choose->fit;
   options.kernel = choose->kernel ? gpnn_kernel_by_name("matern52") : fit->kernel;
@@ -41,7 +41,7 @@ static enum gpnn_status name_target(const struct gpnn_index *index,
   return params->target == NULL ? gpnn_fail_memory(err, "for the parameters") : GPNN_OK;
 }
 
-static enum gpnn_status annotate(const struct gpnn_augmented_report *report, size_t steps,
+static enum gpnn_status annotate(const struct gpnn_polya_gamma_report *report, size_t steps,
                                  const struct gpnn_index *index, const struct gpnn_dataset *dataset,
                                  struct gpnn_parameters *params, struct gpnn_error *err)
 {
@@ -56,7 +56,7 @@ static enum gpnn_status annotate(const struct gpnn_augmented_report *report, siz
       steps, report->batch, dataset->n, report->k, report->loss, report->n_rows);
 }
 
-static void tell(const struct cli *cli, const struct gpnn_augmented_report *report)
+static void tell(const struct cli *cli, const struct gpnn_polya_gamma_report *report)
 {
   if (cli->report != NULL) {
     json_open(cli->report, "chosen", '{');
@@ -74,10 +74,10 @@ enum gpnn_status fit_polya_gamma(const struct cli *cli, const struct fit_argumen
                                  struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = gpnn_dataset_target(gpnn_index_dataset(index), target);
-  const struct gpnn_augmented_options options = options_of(a);
-  struct gpnn_augmented_report report;
+  const struct gpnn_polya_gamma_options options = options_of(a);
+  struct gpnn_polya_gamma_report report;
   fit_report_begin(cli, gpnn_index_dataset(index), target, 1);
-  enum gpnn_status status = gpnn_augmented_fit(dataset, &options, params, &report, err);
+  enum gpnn_status status = gpnn_polya_gamma_fit(dataset, &options, params, &report, err);
   fit_report_end_tried(cli);
   if (status == GPNN_OK) tell(cli, &report);
   fit_report_end(cli);

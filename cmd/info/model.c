@@ -5,9 +5,9 @@
 #include "cmd/info/tucker.h"
 #include "dataset/stored.h"
 #include "kernel/parameters.h"
+#include "models/inducing/diag/fit.h"
+#include "models/inducing/inducing.h"
 #include "models/model.h"
-#include "models/variational/diag/diag_fit.h"
-#include "models/variational/inducing.h"
 #include "table/columns.h"
 
 /* How many numbers an array of a target has; 0: there is none. */

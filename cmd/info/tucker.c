@@ -1,8 +1,8 @@
 #include "cmd/info/tucker.h"
 
 #include "dataset/stored.h"
-#include "models/variational/tucker/tucker.h"
-#include "models/variational/tucker/tucker_fit.h"
+#include "models/tucker/fit.h"
+#include "models/tucker/tucker.h"
 
 static const struct gpnn_state_array *find(const struct gpnn_dataset *view, const char *name)
 {

@@ -10,8 +10,8 @@
 #include "cmd/common/cli.h"
 #include "cmd/sparse/trace.h"
 #include "kernel/parameters.h"
-#include "models/variational/collapsed/collapsed_fit.h"
-#include "models/variational/diag/diag_fit.h"
+#include "models/inducing/collapsed/fit.h"
+#include "models/inducing/diag/fit.h"
 
 enum sparse_ard { SPARSE_ARD_YES, SPARSE_ARD_NO };
 

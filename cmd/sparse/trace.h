@@ -13,7 +13,7 @@
 
 #include "cmd/common/cli.h"
 #include "dataset/dataset.h"
-#include "models/variational/diag/diag_fit.h"
+#include "models/inducing/diag/fit.h"
 #include "table/stream.h"
 
 struct sparse_trace {

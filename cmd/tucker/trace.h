@@ -11,7 +11,7 @@
 
 #include "cmd/common/cli.h"
 #include "dataset/dataset.h"
-#include "models/variational/tucker/tucker_fit.h"
+#include "models/tucker/fit.h"
 
 struct trace {
   const struct gpnn_tucker_options *fit;

@@ -6,7 +6,7 @@
 
 #include "cmd/common/cli.h"
 #include "kernel/parameters.h"
-#include "models/variational/tucker/tucker_fit.h"
+#include "models/tucker/fit.h"
 
 enum tucker_placing { TUCKER_UNIFORM, TUCKER_QUANTILE };
 enum tucker_mean { TUCKER_FULL, TUCKER_KRON_SUM };

@@ -14,9 +14,9 @@
 
 #include "base/status.h"
 #include "cotrain/answers.h"
+#include "cotrain/fusion.h"
 #include "dataset/dataset.h"
 #include "kernel/parameters.h"
-#include "models/fusion/fusion.h"
 
 /* How answers become rows. */
 enum gpnn_absorb_rule {

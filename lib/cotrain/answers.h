@@ -23,7 +23,7 @@ enum gpnn_report {
   GPNN_REPORT_MARGINAL, /* and how sure the model is of each */
   GPNN_REPORT_FULL,     /* and how its errors go together */
   GPNN_REPORT_MESSAGE, /* in place of means, what the owner's rows say of the latent function, for a
-                          committee of models of the same function (models/fusion/message.h) */
+                          committee of models of the same function (cotrain/message.h) */
   GPNN_REPORTS
 };
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "cotrain/message.h"
 #include "kernel/gram.h"
 #include "likelihood/head.h"
-#include "models/fusion/message.h"
 
 #define MEMORY_FOR "for answers"
 

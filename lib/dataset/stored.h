@@ -1,7 +1,7 @@
 /*
  * stored: what a model file holds in place of training rows (gpnn-model(5)): arrays of numbers,
  * found by the name of a target and their own, and the text of its parameters.  What an array means
- * is the business of the family of models that wrote it (models/variational/family.h), but for
+ * is the business of the family of models that wrote it (models/family.h), but for
  * those named here.
  *
  * Threads: read-only, may be shared.

@@ -84,7 +84,7 @@ static inline bool gpnn_likelihood_is_of_counts(enum gpnn_likelihood likelihood)
 /* How the classes of a row are inferred from those of its neighbours. */
 enum gpnn_inference {
   GPNN_INFERENCE_LINK = 0,        /* by regression on labels, and a link */
-  GPNN_INFERENCE_POLYA_GAMMA = 1, /* by Polya-Gamma variables (models/augmented/augmented.h) */
+  GPNN_INFERENCE_POLYA_GAMMA = 1, /* by Polya-Gamma variables (models/polya_gamma/polya_gamma.h) */
 };
 
 /* What a model is made of. */

@@ -7,11 +7,11 @@
 #include "base/memory.h"
 #include "container/state.h"
 #include "dataset/transformed.h"
-#include "models/augmented/augmented.h"
 #include "models/grid/grid.h"
 #include "models/local/local.h"
+#include "models/polya_gamma/polya_gamma.h"
 #include "models/stack/stack.h"
-#include "models/variational/variational.h"
+#include "models/variational.h"
 
 /* A kind of model, and which parameters it applies to. */
 struct kind {
@@ -36,7 +36,7 @@ static bool is_conjugate(const struct gpnn_parameters *parameters)
   return parameters->degrees > 0 && parameters->likelihood == GPNN_LIKELIHOOD_GAUSSIAN;
 }
 
-static bool is_augmented(const struct gpnn_parameters *parameters)
+static bool is_polya_gamma(const struct gpnn_parameters *parameters)
 {
   return parameters->inference == GPNN_INFERENCE_POLYA_GAMMA;
 }
@@ -62,7 +62,7 @@ static const struct kind kinds[] = {
     {"grid", is_grid, false, &gpnn_grid_ops},
     {"variational", is_variational, false, &gpnn_variational_ops},
     {"stack", is_stack, true, &gpnn_stack_ops},
-    {"polya-gamma", is_augmented, true, &gpnn_augmented_ops},
+    {"polya-gamma", is_polya_gamma, true, &gpnn_polya_gamma_ops},
     {"conjugate", is_conjugate, false, &gpnn_local_ops},
     {"local", NULL, false, &gpnn_local_ops},
 };

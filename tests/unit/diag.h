@@ -1,12 +1,12 @@
 /*
  * diag: a small problem of inducing points, and its bounds by the textbook formulas, dense and in
- * long double, for the tests of models/variational/diag/diag.
+ * long double, for the tests of models/inducing/diag/diag.
  */
 #ifndef GPNN_TESTS_DIAG_H
 #define GPNN_TESTS_DIAG_H
 
 #include "dense.h"
-#include "models/variational/diag/diag.h"
+#include "models/inducing/diag/diag.h"
 #include "random.h"
 #include "unit.h"
 

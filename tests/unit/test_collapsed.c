@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "linalg/blas_threads.h"
-#include "models/variational/collapsed/collapsed.h"
+#include "models/inducing/collapsed/collapsed.h"
 
 /* Rows, inducing inputs and parameters, at random. */
 struct case_of {

@@ -1,5 +1,5 @@
 /* Rules of combination against densities on a grid, and weights against a search. */
-#include "assess/combine.h"
+#include "combine/combine.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  * all solvers.
  */
 #include "linalg/blas_threads.h"
-#include "models/variational/diag/diag_fit.h"
+#include "models/inducing/diag/fit.h"
 
 #include "random.h"
 #include "unit.h"

@@ -1,10 +1,10 @@
 /* Models of own rows and another's answers, against the textbook in long double: joint matrices of
  * own rows, asked rows and rows to be predicted, inverted by elimination. */
-#include "models/fusion/fusion.h"
+#include "cotrain/fusion.h"
 
+#include "cotrain/message.h"
 #include "dense.h"
 #include "linalg/blas_threads.h"
-#include "models/fusion/message.h"
 #include "random.h"
 #include "unit.h"
 

@@ -1,13 +1,13 @@
 /* The file of a model of own rows and answers predicts as its weights and root do. */
 #include <sys/stat.h>
 
+#include "cotrain/fusion.h"
 #include "dataset/stored.h"
 #include "fixture.h"
 #include "linalg/blas_threads.h"
-#include "models/fusion/fusion.h"
+#include "models/inducing/inducing.h"
 #include "models/model.h"
 #include "models/model_file.h"
-#include "models/variational/inducing.h"
 #include "random.h"
 
 enum { N = 40, D = 2, C = 12, Q = 6, M = N + Q };

@@ -7,11 +7,11 @@
 #include "kernel/parameters.h"
 #include "linalg/blas_threads.h"
 #include "linalg/panels.h"
+#include "models/family.h"
+#include "models/inducing/collapsed/collapsed.h"
+#include "models/inducing/inducing.h"
+#include "models/inducing/root.h"
 #include "models/model.h"
-#include "models/variational/collapsed/collapsed.h"
-#include "models/variational/family.h"
-#include "models/variational/inducing.h"
-#include "models/variational/inducing_root.h"
 
 enum { D = 3, M = 20, N = 150, ROWS = 200 };
 

@@ -1,5 +1,5 @@
 /* Inducing points: where they come from, and that they are different. */
-#include "models/variational/inducing_choose.h"
+#include "models/inducing/choose.h"
 
 #include "dense.h"
 #include "random.h"

@@ -2,8 +2,8 @@
 #include "unit.h"
 
 #include "dataset/stored.h"
-#include "models/variational/inducing.h"
-#include "models/variational/inducing_system.h"
+#include "models/inducing/inducing.h"
+#include "models/inducing/system.h"
 
 enum { M = 5, D = 2 };
 

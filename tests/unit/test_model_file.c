@@ -7,8 +7,8 @@
 #include "dataset/stored.h"
 #include "fixture.h"
 #include "models/heldout.h"
+#include "models/inducing/inducing.h"
 #include "models/model.h"
-#include "models/variational/inducing.h"
 #include "table/stream.h"
 
 static struct gpnn_error failure;

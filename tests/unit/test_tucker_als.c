@@ -1,8 +1,8 @@
 #include "tucker_dense.h"
 
 #include "linalg/blas_threads.h"
-#include "models/variational/tucker/tucker_als.h"
-#include "models/variational/tucker/tucker_bound.h"
+#include "models/tucker/als.h"
+#include "models/tucker/bound.h"
 
 static double bound_of(const struct tucker_case *c, double *gradient)
 {

@@ -1,10 +1,10 @@
 #include "tucker_dense.h"
 
 #include "linalg/blas_threads.h"
-#include "models/variational/tucker/tucker_bound.h"
-#include "models/variational/tucker/tucker_core.h"
-#include "models/variational/tucker/tucker_matrices.h"
-#include "models/variational/tucker/tucker_tune.h"
+#include "models/tucker/bound.h"
+#include "models/tucker/core.h"
+#include "models/tucker/matrices.h"
+#include "models/tucker/tune.h"
 
 static const char *const kernels[] = {"rbf", "exp", "matern32", "matern52"};
 enum { N_KERNELS = sizeof kernels / sizeof *kernels };

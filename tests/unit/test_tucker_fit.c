@@ -1,11 +1,11 @@
 #include "tucker_dense.h"
 
 #include "linalg/blas_threads.h"
-#include "models/variational/tucker/tucker_als.h"
-#include "models/variational/tucker/tucker_bound.h"
-#include "models/variational/tucker/tucker_fit.h"
-#include "models/variational/tucker/tucker_place.h"
-#include "models/variational/tucker/tucker_reduce.h"
+#include "models/tucker/als.h"
+#include "models/tucker/bound.h"
+#include "models/tucker/fit.h"
+#include "models/tucker/place.h"
+#include "models/tucker/reduce.h"
 
 /* Rows of a known function, standardised, and as many to test on. */
 struct rows {

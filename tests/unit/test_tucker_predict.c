@@ -5,10 +5,10 @@
 #include "unit.h"
 
 #include "dataset/stored.h"
-#include "models/variational/family.h"
-#include "models/variational/tucker/tucker.h"
-#include "models/variational/tucker/tucker_box.h"
-#include "models/variational/tucker/tucker_fit.h"
+#include "models/family.h"
+#include "models/tucker/box.h"
+#include "models/tucker/fit.h"
+#include "models/tucker/tucker.h"
 
 enum { P = 3, GRID = 4 * 5 * 3, ROWS = 77 };
 

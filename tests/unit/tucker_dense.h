@@ -9,8 +9,8 @@
 #include "random.h"
 #include "unit.h"
 
-#include "models/variational/tucker/tucker.h"
-#include "models/variational/tucker/tucker_rows.h"
+#include "models/tucker/rows.h"
+#include "models/tucker/tucker.h"
 
 /* A model and its rows. */
 struct tucker_case {

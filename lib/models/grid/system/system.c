@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "models/grid/system/system_precondition_private.h"
+#include "models/grid/system/precondition_private.h"
 
 #define MEMORY_FOR "for the covariance of a grid"
 

@@ -8,7 +8,7 @@
 
 #include "models/grid/system/system.h"
 
-struct gpnn_grid_preconditioner_state; /* models/grid/system/system_precondition_private.h */
+struct gpnn_grid_preconditioner_state; /* models/grid/system/precondition_private.h */
 
 /* A product kernel on a grid of cells, not all of them observed.  A zeroed object may be released.
  */

@@ -1,0 +1,145 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "linalg/blas.h"
+#include "models/inducing/cross.h"
+
+enum gpnn_status gpnn_cross_new(struct gpnn_cross *cross, const struct gpnn_cross_problem *problem,
+                                struct gpnn_error *err)
+{
+  *cross = (struct gpnn_cross){.problem = *problem};
+  cross->inverse = gpnn_alloc(problem->d, 1, sizeof *cross->inverse);
+  cross->columns = gpnn_alloc(problem->m, problem->d, sizeof *cross->columns);
+  cross->scaled = gpnn_alloc(problem->m, problem->d, sizeof *cross->scaled);
+  if (cross->inverse && cross->columns && cross->scaled) return GPNN_OK;
+  gpnn_cross_release(cross);
+  return gpnn_fail_memory(err, "for inducing inputs");
+}
+
+void gpnn_cross_release(struct gpnn_cross *cross)
+{
+  free(cross->inverse);
+  free(cross->columns);
+  free(cross->scaled);
+  *cross = (struct gpnn_cross){0};
+}
+
+static size_t group_of(const struct gpnn_cross_problem *problem, size_t input)
+{
+  return problem->n_lengthscales == 1 ? 0 : problem->group[input];
+}
+
+void gpnn_cross_set(struct gpnn_cross *cross, const double *lengthscale, double kernelscale)
+{
+  const struct gpnn_cross_problem *p = &cross->problem;
+  cross->kernelscale = kernelscale;
+  for (size_t l = 0; l < p->d; l++) cross->inverse[l] = 1 / lengthscale[group_of(p, l)];
+  for (size_t j = 0; j < p->m; j++)
+    for (size_t l = 0; l < p->d; l++)
+      cross->columns[l * p->m + j] = cross->scaled[j * p->d + l] =
+          p->z[j * p->d + l] * cross->inverse[l];
+}
+
+struct gpnn_cross_points gpnn_cross_inducing(const struct gpnn_cross *cross)
+{
+  return (struct gpnn_cross_points){.n = cross->problem.m, .x = cross->problem.z};
+}
+
+enum gpnn_status gpnn_cross_tile_new(struct gpnn_cross_tile *tile, size_t m, size_t d,
+                                     struct gpnn_error *err)
+{
+  double **wide[] = {&tile->k, &tile->slope, &tile->adjoint, &tile->product};
+  bool done = true;
+  for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+    done = (*wide[i] = gpnn_alloc(GPNN_CROSS_TILE, m, sizeof(double))) != NULL && done;
+  tile->scaled = gpnn_alloc(GPNN_CROSS_TILE, d, sizeof(double));
+  tile->moment = gpnn_alloc(GPNN_CROSS_TILE, d, sizeof(double));
+  return done && tile->scaled && tile->moment ? GPNN_OK : gpnn_fail_memory(err, "for rows");
+}
+
+void gpnn_cross_tile_release(struct gpnn_cross_tile *tile)
+{
+  free(tile->k);
+  free(tile->slope);
+  free(tile->adjoint);
+  free(tile->product);
+  free(tile->scaled);
+  free(tile->moment);
+}
+
+/* k and slope of one row. */
+static void fill_row(const struct gpnn_cross_problem *p, const double *columns, const double *point,
+                     double *r2, double *k, double *slope)
+{
+  gpnn_kernel_distances(p->m, p->d, p->m, columns, point, slope == NULL ? k : r2);
+  if (slope == NULL)
+    gpnn_kernel_correlate(p->kernel, p->smoothness, p->m, k);
+  else
+    p->kernel->with_slope(p->smoothness, p->m, r2, k, slope);
+}
+
+static void multiply_by(size_t n, double factor, double *x)
+{
+  for (size_t i = 0; i < n; i++) x[i] *= factor;
+}
+
+void gpnn_cross_covariances(const struct gpnn_cross *cross, const struct gpnn_cross_points *points,
+                            size_t first, size_t n, bool with_slope,
+                            const struct gpnn_cross_tile *tile)
+{
+  const struct gpnn_cross_problem *p = &cross->problem;
+  for (size_t i = 0; i < n; i++) {
+    size_t row = points->row == NULL ? first + i : (size_t)points->row[first + i];
+    double *here = tile->scaled + i * p->d;
+    for (size_t l = 0; l < p->d; l++) here[l] = points->x[row * p->d + l] * cross->inverse[l];
+    fill_row(p, cross->columns, here, tile->product, tile->k + i * p->m,
+             with_slope ? tile->slope + i * p->m : NULL);
+  }
+  multiply_by(n * p->m, cross->kernelscale, tile->k);
+  if (with_slope) multiply_by(n * p->m, cross->kernelscale, tile->slope);
+}
+
+/* Sums of the rows and of the columns of P, n by m. */
+static void sum_both_ways(size_t n, size_t m, const double *p, double *rows, double *columns)
+{
+  for (size_t j = 0; j < m; j++) columns[j] = 0;
+  for (size_t i = 0; i < n; i++) {
+    double sum = 0;
+    for (size_t j = 0; j < m; j++) {
+      sum += p[i * m + j];
+      columns[j] += p[i * m + j];
+    }
+    rows[i] = sum;
+  }
+}
+
+/* Adds sum_i weight_i x_il^2 to the numbers of each input's group. */
+static void add_squares(const struct gpnn_cross_problem *p, size_t n, const double *weight,
+                        const double *x, double *gradient)
+{
+  for (size_t i = 0; i < n; i++)
+    for (size_t l = 0; l < p->d; l++)
+      gradient[group_of(p, l)] += weight[i] * x[i * p->d + l] * x[i * p->d + l];
+}
+
+double gpnn_cross_contract(const struct gpnn_cross *cross, const struct gpnn_cross_tile *tile,
+                           size_t n, double *gradient)
+{
+  const struct gpnn_cross_problem *p = &cross->problem;
+  double rows[GPNN_CROSS_TILE] = {0}, *columns = tile->product, sum = 0;
+  int m = (int)p->m, d = (int)p->d;
+  for (size_t i = 0; i < n * p->m; i++) {
+    sum += tile->adjoint[i] * tile->k[i];
+    tile->adjoint[i] *= tile->slope[i];
+  }
+  sum_both_ways(n, p->m, tile->adjoint, rows, columns);
+  add_squares(p, n, rows, tile->scaled, gradient);
+  add_squares(p, p->m, columns, cross->scaled, gradient);
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, d, m, -2, tile->adjoint, m,
+              cross->scaled, d, 0, tile->moment, d);
+  for (size_t i = 0; i < n; i++)
+    for (size_t l = 0; l < p->d; l++)
+      gradient[group_of(p, l)] += tile->moment[i * p->d + l] * tile->scaled[i * p->d + l];
+  return sum;
+}

@@ -1,0 +1,91 @@
+/*
+ * cross: covariances of rows with inducing inputs, tile by tile, and what a function of them says
+ * of the kernel's parameters.
+ *
+ * Calling sequence: gpnn_cross_new() for inducing inputs, gpnn_cross_set() for parameters, as often
+ * as wanted; then for each tile of rows gpnn_cross_covariances() and, where derivatives are wanted,
+ * gpnn_cross_contract().  gpnn_cross_release().
+ *
+ * Threads: between calls of gpnn_cross_set() it may be shared; each thread has a tile of its own.
+ */
+#ifndef GPNN_MODELS_INDUCING_CROSS_H
+#define GPNN_MODELS_INDUCING_CROSS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "kernel/kernel.h"
+
+/* Rows of a tile, the unit of work that threads share. */
+enum { GPNN_CROSS_TILE = 64 };
+
+/* Inducing inputs and the kernel; arrays are borrowed. */
+struct gpnn_cross_problem {
+  size_t m, d;     /* inducing inputs, at least 1, and their numbers */
+  const double *z; /* m by d, row-major, in standardised units */
+  const struct gpnn_kernel *kernel;
+  double smoothness;     /* of the kernel, if it needs one */
+  size_t n_lengthscales; /* 1, or one for each group of inputs */
+  const uint32_t *group; /* d: the group of each input; may be NULL for one lengthscale */
+};
+
+/* A zeroed object may be released. */
+struct gpnn_cross {
+  struct gpnn_cross_problem problem;
+  double kernelscale;
+  double *inverse; /* owned; d: one over the lengthscale of each input */
+  double *columns; /* owned; d by m: inducing inputs over lengthscales, one input after another */
+  double *scaled;  /* owned; m by d: the same, row-major */
+};
+
+/* Rows whose covariances with the inducing inputs are wanted. */
+struct gpnn_cross_points {
+  size_t n;
+  const double *x;     /* their inputs, d each */
+  const uint64_t *row; /* n: where in x each is; NULL: in order */
+};
+
+/* Scratch memory of one thread: covariances of a tile's rows and what comes of them, m each. */
+struct gpnn_cross_tile {
+  double *k, *slope, *adjoint, *product; /* owned, as are all */
+  double *scaled;                        /* TILE by d: inputs over lengthscales */
+  double *moment;                        /* TILE by d */
+};
+
+/* GPNN_ENOMEM: 'cross' may be released. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_cross_new(struct gpnn_cross *cross,
+                                                const struct gpnn_cross_problem *problem,
+                                                struct gpnn_error *err);
+void gpnn_cross_release(struct gpnn_cross *cross);
+
+/* Takes these lengthscales (n_lengthscales, > 0) and kernel scale. */
+void gpnn_cross_set(struct gpnn_cross *cross, const double *lengthscale, double kernelscale);
+
+/* GPNN_ENOMEM: the tile may be released. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_cross_tile_new(struct gpnn_cross_tile *tile, size_t m,
+                                                     size_t d, struct gpnn_error *err);
+void gpnn_cross_tile_release(struct gpnn_cross_tile *tile);
+
+/* Writes the covariances of rows 'first' to first + n - 1 of 'points' with the inducing inputs to
+ * tile->k (n <= GPNN_CROSS_TILE by m), the inputs of the rows over the lengthscales to
+ * tile->scaled, and if wanted kernelscale times the slope of kernel/kernel.h to tile->slope.
+ * tile->product is overwritten. */
+void gpnn_cross_covariances(const struct gpnn_cross *cross, const struct gpnn_cross_points *points,
+                            size_t first, size_t n, bool with_slope,
+                            const struct gpnn_cross_tile *tile);
+
+/*
+ * After gpnn_cross_covariances() of n rows, adds to 'gradient' (n_lengthscales) the sum over rows i
+ * and inducing inputs j of adjoint_ij slope_ij (x_il - z_jl)^2 / lengthscale_l^2, by expanding the
+ * squares, which leaves one product of matrices; returns the sum of adjoint_ij k_ij.  'adjoint',
+ * 'product' and 'moment' of the tile are overwritten.
+ */
+double gpnn_cross_contract(const struct gpnn_cross *cross, const struct gpnn_cross_tile *tile,
+                           size_t n, double *gradient);
+
+/* The inducing inputs as points. */
+struct gpnn_cross_points gpnn_cross_inducing(const struct gpnn_cross *cross);
+
+#endif

@@ -1,0 +1,215 @@
+#include "models/inducing/diag/diag.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "linalg/blas.h"
+#include "linalg/blas_threads.h"
+#include "linalg/cholesky.h"
+#include "models/inducing/diag/diag_private.h"
+
+static const double log_2pi = 1.8378770664093454836;
+
+/* For the policy of jitter: B again. */
+struct refilling {
+  struct gpnn_diag *diag;
+  const double *point;
+};
+
+static void refill(void *context, double *k)
+{
+  const struct refilling *r = context;
+  gpnn_diag_fill(r->diag, r->point, k);
+}
+
+/* Copies the lower triangle of a column-major matrix to the upper. */
+static void mirror(size_t m, double *a)
+{
+  for (size_t j = 0; j < m; j++)
+    for (size_t i = j + 1; i < m; i++) a[i * m + j] = a[j * m + i];
+}
+
+enum gpnn_status gpnn_diag_invert(struct gpnn_diag *diag, const double *point, double *logdet,
+                                  struct gpnn_error *err)
+{
+  const struct gpnn_diag_problem *p = &diag->problem;
+  struct refilling r = {diag, point};
+  double jitter;
+  gpnn_diag_fill(diag, point, diag->inverse);
+  cblas_dsymv(CblasColMajor, CblasLower, (int)p->m, 1, diag->inverse, (int)p->m, point, 1, 0,
+              diag->kuu_mu, 1);
+  for (size_t j = 0; j < p->m; j++) diag->kuu_mu[j] -= exp(point[gpnn_diag_rho(p) + j]) * point[j];
+  enum gpnn_status status = gpnn_cholesky_factor(
+      p->m, diag->inverse, NULL, diag->kernel.kernelscale, refill, &r, &jitter, err);
+  if (status != GPNN_OK) return gpnn_prefix(err, status, "inducing points");
+  *logdet = gpnn_cholesky_logdet(p->m, diag->inverse);
+  gpnn_cholesky_invert(p->m, diag->inverse, NULL);
+  mirror(p->m, diag->inverse);
+  return GPNN_OK;
+}
+
+/* ---- B^-1 N B^-1, from rows times B^-1 ---------------------------------------------------- */
+
+/* B^-1 Kuu B^-1 = B^-1 - B^-1 Sigma B^-1. */
+static void begin_middle(struct gpnn_diag *diag, const double *point)
+{
+  size_t m = diag->problem.m;
+  const double *rho = point + gpnn_diag_rho(&diag->problem);
+  memcpy(diag->middle, diag->inverse, m * m * sizeof *diag->middle);
+  for (size_t first = 0; first < m; first += GPNN_DIAG_BLOCK) {
+    size_t n = m - first < GPNN_DIAG_BLOCK ? m - first : GPNN_DIAG_BLOCK;
+    for (size_t i = 0; i < n; i++) {
+      double root = exp(rho[first + i] / 2);
+      for (size_t j = 0; j < m; j++)
+        diag->rows[i * m + j] = root * diag->inverse[(first + i) * m + j];
+    }
+    gpnn_diag_add_product(diag, n, -1);
+  }
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+/* A row's share of the bound and of its derivatives: its adjoint, and 'kept' for
+ * gpnn_diag_add_product(); 'solved' is B^-1 k. */
+static void add_row(const struct gpnn_diag_pass *pass, size_t i, const double *k,
+                    const double *solved, double *adjoint, double *kept, double *partial)
+{
+  const struct gpnn_diag_problem *p = &pass->diag->problem;
+  size_t row = gpnn_diag_row(pass, i);
+  double weight = gpnn_diag_weight(pass, row), scale = pass->batch->scale;
+  double noise = exp(pass->point[gpnn_diag_noise(p)]), kernelscale = pass->diag->kernel.kernelscale;
+  double e = p->y[row] - cblas_ddot((int)p->m, k, 1, pass->point, 1);
+  double squares = e * e + kernelscale - cblas_ddot((int)p->m, k, 1, solved, 1);
+  double *logs = partial + p->m;
+  logs[p->n_lengthscales + 2] += (scale * (log(weight / scale) - log_2pi) - weight * squares) / 2;
+  if (!pass->keeps_rows) return;
+  logs[p->n_lengthscales] -= weight * kernelscale / 2;
+  logs[p->n_lengthscales + 1] += weight * noise * (weight / scale * squares - 1) / 2;
+  for (size_t j = 0; j < p->m; j++) {
+    partial[j] += weight * e * k[j];
+    adjoint[j] = weight * (e * pass->point[j] + solved[j]);
+    kept[j] = sqrt(weight) * solved[j];
+  }
+}
+
+static void take_tile(void *context, size_t thread, size_t piece)
+{
+  const struct gpnn_diag_pass *pass = context;
+  struct gpnn_diag *diag = pass->diag;
+  struct gpnn_diag_piece b = gpnn_diag_begin(pass, thread, piece, pass->keeps_rows);
+  size_t m = diag->problem.m;
+  const struct gpnn_cross_tile *tile = b.tile;
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)b.n, (int)m, (int)m, 1, tile->k,
+              (int)m, diag->inverse, (int)m, 0, tile->product, (int)m);
+  for (size_t i = 0; i < b.n; i++)
+    add_row(pass, b.first + i, tile->k + i * m, tile->product + i * m, tile->adjoint + i * m,
+            diag->rows + (piece * GPNN_CROSS_TILE + i) * m, b.partial);
+  if (!pass->keeps_rows) return;
+  b.partial[m + diag->problem.n_lengthscales] +=
+      gpnn_cross_contract(&diag->kernel, tile, b.n, b.partial + m);
+}
+
+/* ---- the bound ---------------------------------------------------------------------------- */
+
+/* What of the bound does not depend on rows. */
+static double prior_terms(const struct gpnn_diag *diag, const double *point, double logdet)
+{
+  const struct gpnn_diag_problem *p = &diag->problem;
+  const double *rho = point + gpnn_diag_rho(p);
+  double sum = (double)p->m - logdet;
+  for (size_t j = 0; j < p->m; j++)
+    sum += rho[j] - exp(rho[j]) * diag->inverse[j * p->m + j] - point[j] * diag->kuu_mu[j];
+  return sum / 2;
+}
+
+/* The adjoint of Kuu is -(B^-1 N B^-1 + mu mu') / 2. */
+static void contract_kuu(void *context, size_t thread, size_t piece)
+{
+  const struct gpnn_diag_pass *pass = context;
+  struct gpnn_diag *diag = pass->diag;
+  struct gpnn_diag_piece b = gpnn_diag_begin(pass, thread, piece, true);
+  size_t m = diag->problem.m;
+  for (size_t i = 0; i < b.n; i++)
+    for (size_t j = 0; j < m; j++)
+      b.tile->adjoint[i * m + j] =
+          -(diag->middle[(b.first + i) * m + j] + pass->point[b.first + i] * pass->point[j]) / 2;
+  b.partial[m + diag->problem.n_lengthscales] =
+      gpnn_cross_contract(&diag->kernel, b.tile, b.n, b.partial + m);
+}
+
+/* The derivatives, once all rows have been seen. */
+static void finish_gradient(struct gpnn_diag_pass *pass, double *sum, double *gradient)
+{
+  struct gpnn_diag *diag = pass->diag;
+  const struct gpnn_diag_problem *p = &diag->problem;
+  const double *rho = pass->point + gpnn_diag_rho(p);
+  size_t m = p->m;
+  gpnn_diag_symmetrise(diag);
+  pass->points = (struct gpnn_cross_points){m, p->z, NULL};
+  pass->keeps_rows = false;
+  gpnn_diag_pass_over(pass, m, contract_kuu, sum);
+  for (size_t j = 0; j < m; j++) {
+    double both = diag->inverse[j * m + j] + diag->middle[j * m + j];
+    gradient[j] = sum[j] - diag->kuu_mu[j];
+    gradient[gpnn_diag_rho(p) + j] = (1 - exp(rho[j]) * both) / 2;
+  }
+  memcpy(gradient + gpnn_diag_lengthscale(p), sum + m, (p->n_lengthscales + 2) * sizeof *sum);
+}
+
+enum gpnn_status gpnn_diag_bound(struct gpnn_diag *diag, const double *point,
+                                 const struct gpnn_diag_batch *batch, double *bound,
+                                 double *gradient, struct gpnn_error *err)
+{
+  const struct gpnn_diag_problem *p = &diag->problem;
+  struct gpnn_diag_pass pass = {.diag = diag,
+                                .size = gpnn_diag_partial_size(p),
+                                .partial = diag->partial,
+                                .batch = batch,
+                                .points = {batch->n, p->x, batch->row},
+                                .point = point,
+                                .keeps_rows = gradient != NULL};
+  double logdet = 0, *sum = gpnn_alloc(gpnn_diag_partial_size(p), 1, sizeof *sum);
+  if (sum == NULL) return gpnn_fail_memory(err, "for a bound");
+  gpnn_diag_set(diag, point);
+  enum gpnn_status status = gpnn_diag_reserve(diag, err);
+  if (status == GPNN_OK) status = gpnn_diag_invert(diag, point, &logdet, err);
+  if (status == GPNN_OK) {
+    if (gradient != NULL) begin_middle(diag, point);
+    gpnn_diag_pass_over(&pass, batch->n, take_tile, sum);
+    *bound = sum[gpnn_diag_partial_size(p) - 1] + prior_terms(diag, point, logdet);
+    if (gradient != NULL) finish_gradient(&pass, sum, gradient);
+    if (!isfinite(*bound)) status = gpnn_fail(err, GPNN_ENUMERIC, "the bound is not finite");
+  }
+  free(sum);
+  return status;
+}
+
+static void square_tile(void *context, size_t thread, size_t piece)
+{
+  const struct gpnn_diag_pass *pass = context;
+  const struct gpnn_diag_problem *p = &pass->diag->problem;
+  struct gpnn_diag_piece b = gpnn_diag_begin(pass, thread, piece, false);
+  for (size_t i = 0; i < b.n; i++) {
+    double e = p->y[gpnn_diag_row(pass, b.first + i)] -
+               cblas_ddot((int)p->m, b.tile->k + i * p->m, 1, pass->point, 1);
+    b.partial[0] += e * e;
+  }
+}
+
+double gpnn_diag_squares(struct gpnn_diag *diag, const double *point,
+                         const struct gpnn_diag_batch *batch)
+{
+  struct gpnn_diag_pass pass = {.diag = diag,
+                                .batch = batch,
+                                .points = {batch->n, diag->problem.x, batch->row},
+                                .point = point,
+                                .size = 1,
+                                .partial = diag->partial};
+  double sum = 0;
+  gpnn_diag_set(diag, point);
+  gpnn_diag_pass_over(&pass, batch->n, square_tile, &sum);
+  return sum;
+}
