@@ -112,6 +112,23 @@ assert_close() {
   [[ $(predict --seed 2 --samples 3 "${options[@]}") != "$(cat one.tsv)" ]]
 }
 
+@test "draws at the default tolerance are those of the exact solution" {
+  use
+  for precond in auto none; do
+    options=(--latent --engine latent --variance exact --precond "$precond" --samples 50 --complete)
+    predict "${options[@]}" >default.tsv
+    predict --tol 1e-10 "${options[@]}" >exact.tsv
+    paste default.tsv exact.tsv | awk -F '\t' '
+      NR > 1 {
+        for (i = 6; i <= NF / 2; i++) {
+          off = ($i - $(i + NF / 2)) / $5
+          if (off > 0.005 || off < -0.005) { print NR, i, off; exit bad = 1 }
+        }
+      }
+      END { exit bad || NR < 50 || NF != 110 }'
+  done
+}
+
 @test "draws of neighbouring times are alike, and have the mean and sd of their columns" {
   use
   lines 'day\tlat\tlon' '19.5\t50.2\t9.1' '19.6\t50.2\t9.1' >new.tsv

@@ -10,7 +10,7 @@
 #include "models/grid/posterior.h"
 #include "models/model.h"
 
-/* The options that a model has without any: 64 draws, a tolerance of 0.01, at most 10000
+/* The options that a model has without any: 64 draws, a tolerance of 1e-5, at most 10000
  * iterations. */
 struct gpnn_grid_posterior_options gpnn_grid_default_options(void);
 
