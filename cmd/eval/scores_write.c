@@ -368,12 +368,15 @@ enum gpnn_status scores_write(struct scores *scores, const struct scores_form *f
 {
   bool lines = form->table == SCORES_METRICS && form->by == NULL &&
                scores->predictions->targets[0].name == NULL;
-  struct writer w = {.scores = scores, .form = form, .output = output};
+  struct writer *w = gpnn_alloc(1, 1, sizeof *w); /* large, and stacks may be small */
+  if (w == NULL) return gpnn_fail_memory(err, "for a table of scores");
+  *w = (struct writer){.scores = scores, .form = form, .output = output};
   enum gpnn_status status = GPNN_OK;
-  if (form->table == SCORES_METRICS && !lines) status = find_names(&w, err);
+  if (form->table == SCORES_METRICS && !lines) status = find_names(w, err);
   if (status == GPNN_OK)
-    status = form->json ? write_json(&w, err) : lines ? write_lines(&w, err) : write_table(&w, err);
-  json_release(&w.json);
-  scores_parts_release(&w.parts);
+    status = form->json ? write_json(w, err) : lines ? write_lines(w, err) : write_table(w, err);
+  json_release(&w->json);
+  scores_parts_release(&w->parts);
+  free(w);
   return status;
 }

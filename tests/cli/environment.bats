@@ -97,6 +97,19 @@ C
   assert_unmoved small
 }
 
+@test "a stack of 64 KiB is enough where a table is learnt, predicted and scored" {
+  [[ ! -v SANITIZE ]] || skip 'sanitizers take more'
+  make_table 100 2 >train.tsv
+  make_table 20 2 100 >test.tsv
+  (
+    ulimit -s 64
+    gpnn -q --effort fast -o want.tsv train.tsv test.tsv
+    gpnn -q --effort fast -o got.tsv - test.tsv <train.tsv
+    gpnn-eval got.tsv >scores.txt
+  ) || complain "status $?"
+  cmp want.tsv got.tsv
+}
+
 @test "tools work with any of the standard streams closed" {
   fixture
   predict() { gpnn-predict want/t.gpi -p want/t.par --interval 0.9 test.tsv "$@"; }
