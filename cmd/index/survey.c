@@ -13,12 +13,14 @@
 
 /* ---- what comes before a table ------------------------------------------------------------ */
 
-/* True if the first lines of the table are none of it: one column where others have more, or
- * records of another width. */
+/* True if the first lines of the table are none of it: one column where others have more, no name
+ * for the last one, or records of another width. */
 static bool begins_otherwise(struct gpnn_table *table, size_t preamble)
 {
   struct gpnn_record record = {.line = 0};
-  enum gpnn_status status = gpnn_table_columns(table) < 2 ? GPNN_EDATA : GPNN_OK;
+  size_t n = gpnn_table_columns(table);
+  bool is_title = n < 2 || *gpnn_table_column(table, n - 1) == '\0';
+  enum gpnn_status status = is_title ? GPNN_EDATA : GPNN_OK;
   while (status == GPNN_OK && record.line <= preamble)
     status = gpnn_table_next(table, &record, NULL);
   return status == GPNN_EDATA;

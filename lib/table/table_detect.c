@@ -239,17 +239,61 @@ static bool begins_with_names(const struct regular *regular)
   return regular->n_named * (regular->n_lines - 1) < regular->n_numbers;
 }
 
+/* What the line of a title is in a table that was a sheet: about half of its fields are filled at
+ * most, and not the last. */
+static bool is_title(const char *s, const char *end, char delimiter)
+{
+  size_t n_fields = cut_line(s, end, delimiter).n_fields, n_filled = 0;
+  while (end > s && end[-1] == '\r') end--;
+  bool is_last_empty = end > s && end[-1] == delimiter;
+  for (; s < end; s++) {
+    const char *begin = s;
+    if (*s == '"') s = skip_quoted(s, end);
+    while (s < end && *s != delimiter) s++;
+    n_filled += s > begin;
+  }
+  return is_last_empty && delimiter != ' ' && n_filled <= (n_fields + 1) / 2;
+}
+
+/* True if each of the fields is a name. */
+static bool is_header(const char *s, const char *end, char delimiter)
+{
+  for (; s <= end; s++) {
+    const char *begin = s;
+    if (s < end && *s == '"') s = skip_quoted(s, end);
+    while (s < end && *s != delimiter && *s != '\r') s++;
+    if (s == begin || looks_like_number(begin, s)) return false;
+    if (s < end && *s == '\r') break;
+  }
+  return true;
+}
+
+/* The number of the line after those, from 'first' on, that are titles, if it has a name for each
+ * column; otherwise 'first'. */
+static size_t skip_titles(const struct gpnn_table *table, size_t first, char delimiter)
+{
+  const char *s = table->buffer, *end = table->buffer + table->end, *line_end, *line;
+  size_t number = 0;
+  while ((line = next_line(table, &s, end, &line_end, &number)) != NULL)
+    if (number >= first && !is_title(line, line_end, delimiter))
+      return is_header(line, line_end, delimiter) ? number : first;
+  return first;
+}
+
 size_t gpnn_table_preamble(const struct gpnn_table *table)
 {
+  char delimiter = 0;
   enum { FEWEST = 3 };
   struct regular best = {1, FEWEST - 1, 0, 0, 0};
   if (table->bytes_dropped) return 0;
   for (size_t i = 0; i < N_CANDIDATES; i++) {
     struct regular regular = find_regular(table, candidates[i]);
-    if (regular.n_fields > 1 && regular.n_lines > best.n_lines && begins_with_names(&regular))
-      best = regular;
+    if (regular.n_fields < 2 || regular.n_lines <= best.n_lines || !begins_with_names(&regular))
+      continue;
+    best = regular;
+    delimiter = candidates[i];
   }
-  return best.first - 1;
+  return delimiter == 0 ? 0 : skip_titles(table, best.first, delimiter) - 1;
 }
 
 /* True if the first 'n' lines all begin with 'c'. */

@@ -269,6 +269,23 @@ static void a_preamble_is_suspected(void **state)
   assert_fails(gpnn_table_next(table, &record, &err), GPNN_EDATA,
                "p.csv:2: has 3 fields, the header has 2; is there no name for the first column");
   gpnn_table_close(table);
+  /* Titles from a sheet have as many fields as the table, and header and texts may be alike. */
+  static const struct {
+    const char *text;
+    size_t preamble;
+  } sheets[] = {
+      {"Title,,\n,,\na,b,c\n1,2,3\n4,5,6\n", 2},
+      {"\"A, B\",,\r\nby,me,\r\n\r\na,b,c\r\n1,2,3\r\n4,5,6\r\n", 3},
+      {"x;;\n\ny;z\nTitle;;\na;b;c\n1;2;3\n4;5;6\n", 4},
+      {"a,b,\n1,2,3\n4,5,6\n", 0}, /* the last column has no name */
+      {"a,,\n1,,\n4,5,6\n", 0},
+      {"a,b,c\nx,,\n1,2,3\n4,5,6\n", 0},
+  };
+  for (size_t i = 0; i < sizeof sheets / sizeof *sheets; i++) {
+    assert_ok(gpnn_table_open(&table, scratch_text("p.csv", sheets[i].text), &with_header, &err));
+    assert_int_equal(gpnn_table_preamble(table), sheets[i].preamble);
+    gpnn_table_close(table);
+  }
   assert_ok(gpnn_table_open(&table, scratch_text("p.csv", "#x\n#y\na;b\n1;2\n3;4\n"), &with_header,
                             &err));
   assert_string_equal(gpnn_table_hint(table, hint), "; are lines of '#' comments? --comment '#'");
