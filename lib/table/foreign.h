@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-enum { GPNN_FOREIGN_FORMATS = 10, GPNN_FOREIGN_MAGIC_BYTES = 10 };
+enum { GPNN_FOREIGN_FORMATS = 13, GPNN_FOREIGN_MAGIC_BYTES = 10 };
 
 struct gpnn_foreign {
   char magic[GPNN_FOREIGN_MAGIC_BYTES]; /* how its files begin, which no text does */
