@@ -137,6 +137,17 @@ static void print_ambiguous(const struct gpnn_advice *advice, const struct colum
   }
 }
 
+/* What may repeat in dates of a format, of which 'first' is one; static. */
+static const char *periods_of(const char *format, const char *first, const char **other)
+{
+  bool has_time = strchr(first, ':') != NULL;
+  bool has_day = strcmp(format, GPNN_DATE_ISO) == 0 || strstr(format, "%d") != NULL;
+  *other = NULL;
+  if (!has_day) return has_time ? "day" : "year";
+  *other = has_time ? "day" : "week";
+  return "year";
+}
+
 /* Says of dates that are inputs that they are a trend, in which nothing repeats unless that is
  * said. */
 static void print_periods(const struct gpnn_profile *profile, const struct gpnn_advice *advice,
@@ -148,8 +159,13 @@ static void print_periods(const struct gpnn_profile *profile, const struct gpnn_
         profile->columns[j].role != GPNN_PROFILE_INPUT || profile->columns[j].is_named)
       continue;
     column_name(names, j, shown);
-    fprintf(to, "  '%s' is a trend; what repeats is said by, say, --period %s=year,%s=day\n", shown,
-            shown, shown);
+    const struct gpnn_odd_cells *odd = profile->columns[j].odd;
+    const char *other, *first = odd == NULL ? "" : odd->first[GPNN_EXAMPLE_DATE].text;
+    const char *period = periods_of(advice->columns[j].format, first, &other);
+    fprintf(to, "  '%s' is a trend; what repeats is said by, say, --period %s=%s", shown, shown,
+            period);
+    if (other != NULL) fprintf(to, ",%s=%s", shown, other);
+    fputc('\n', to);
     return;
   }
 }

@@ -28,7 +28,7 @@ make() {
  sold 100 dates, "2/2/2020" (line 2) --date sold=%d/%m/%Y
  area 1 "n/a" for missing (line 8) --na n/a --skip-bad
  price 100 numbers, "1,000.5" (line 2) --thousands
- '"'"'sold'"'"' is a trend; what repeats is said by, say, --period sold=year,sold=day
+ '"'"'sold'"'"' is a trend; what repeats is said by, say, --period sold=year,sold=week
  1 of 100 rows lack a value and are left out by --skip-bad
  try this:
  gpnn-index -o t.gpi --drop id --one-hot city --date sold=%d/%m/%Y --thousands --na n/a --skip-bad t.csv'

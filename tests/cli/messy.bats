@@ -183,3 +183,37 @@ rows() {
   run ! gpnn-index -o t.gpi t.tsv
   [[ $output == *"--date 'when=%d %b %Y'"* ]]
 }
+
+@test "titles that fill few of a row's cells, as sheets have them, are no names" {
+  for title in 'Sales of 2020,,' $'"Sales, all",,\r' $'Sales,,\n,,' $'Sales,,\n\nmade by,me,'; do
+    { printf '%s\n' "$title" && make_table 60 2 | tr '\t' ,; } >t.csv
+    n=$(($(wc -l <t.csv) - 61))
+    gpnn-index --auto -o t.gpi t.csv 2>err.txt
+    grep -q -- "--skip-lines $n t.csv" err.txt || complain "of $title:" "$(<err.txt)"
+    assert_equal "$(warnings err.txt | wc -l)" 3
+    gpnn-index -q -o want.gpi <(make_table 60 2)
+    cmp <(gpnn-info --json t.gpi | sed 's/.*"columns"//') <(gpnn-info --json want.gpi | sed 's/.*"columns"//')
+  done
+  # Names may be missing all the same.
+  printf 'a,b,y,\n1,2,3,4\n2,3,4,5\n5,7,6,6\n' >t.csv
+  run -0 --separate-stderr gpnn-index -o t.gpi -y y t.csv
+  [[ $stderr != *skip-lines* ]]
+}
+
+@test "what may repeat in dates depends on what they say" {
+  says() {
+    awk -v OFS=, -v cell="$1" 'BEGIN {
+      print "when,b,y"
+      for (i = 1; i <= 60; i++) {
+        text = cell
+        gsub("DD", sprintf("%02d", i % 28 + 1), text)
+        gsub("MM", sprintf("%02d", i % 12 + 1), text)
+        print text, i % 7, i * i
+      }
+    }' >t.csv
+    gpnn-index --auto -o t.gpi t.csv 2>&1 | sed -n "s/.*said by, say, --period //p"
+  }
+  assert_equal "$(says 2020-MM-DD)" when=year,when=week
+  assert_equal "$(says '2020-MM-DD MM:DD')" when=year,when=day
+  assert_equal "$(says MM:DD)" when=day
+}
