@@ -16,7 +16,28 @@ struct counted {
   struct gpnn_metrics metrics;
   struct gpnn_coverage given[GPNN_PREDICTIONS_INTERVALS]; /* intervals that the table has */
   struct gpnn_metrics_result result;
+  /* Of rows with a PIT: how much of the step of each truth lies in the central interval of each
+   * level, if all may be counts, as the middle of a large step says little of it. */
+  bool has_pit, are_counts;
+  size_t n_steps;
+  double within[N_LEVELS];
 };
+
+static void take_step(struct counted *c, double truth, double pit, double logp)
+{
+  static const double slack = 1e-9;
+  double half = fmax(exp(logp) / 2, slack), low = pit - half, high = pit + half;
+  c->has_pit = true;
+  c->are_counts = c->are_counts && truth >= 0 && truth == floor(truth) && low >= -2 * slack &&
+                  high <= 1 + 2 * slack;
+  if (!c->are_counts) return;
+  c->n_steps++;
+  for (size_t i = 0; i < N_LEVELS; i++) {
+    double from = fmax(low, 0.5 - c->metrics.levels[i] / 2);
+    double to = fmin(high, 0.5 + c->metrics.levels[i] / 2);
+    c->within[i] += fmax(to - from, 0) / (high - low);
+  }
+}
 
 static enum gpnn_status take(void *into, const struct gpnn_predictions_row *row,
                              struct gpnn_error *err)
@@ -25,6 +46,7 @@ static enum gpnn_status take(void *into, const struct gpnn_predictions_row *row,
   const struct gpnn_metrics_given given = {.logp = row->score[GPNN_PREDICTIONS_LOGP],
                                            .crps = row->score[GPNN_PREDICTIONS_CRPS],
                                            .pit = row->score[GPNN_PREDICTIONS_PIT]};
+  if (!isnan(given.pit)) take_step(c, row->truth, given.pit, given.logp);
   enum gpnn_status status =
       gpnn_metrics_add_given(&c->metrics, row->truth, row->mean, row->sd, row->df, &given, err);
   for (size_t i = 0; i < c->target->n_intervals && status == GPNN_OK; i++)
@@ -44,7 +66,10 @@ static enum gpnn_status count(struct plot *plot, struct counted *c, struct gpnn_
   if (status != GPNN_OK) return status;
   c->target = &found->targets[0];
   status = plot_predictions(plot, found, take, c, err);
-  return status == GPNN_OK ? gpnn_metrics_result(&c->metrics, &c->result, err) : status;
+  if (status == GPNN_OK) status = gpnn_metrics_result(&c->metrics, &c->result, err);
+  for (size_t i = 0; i < N_LEVELS && status == GPNN_OK && c->are_counts && c->n_steps > 0; i++)
+    c->result.coverage[i] = c->within[i] / (double)c->n_steps;
+  return status;
 }
 
 /* The range of shares expected by chance, with probability 0.95, of 'n' rows with probability 'p'
@@ -115,11 +140,13 @@ static void draw_calibration(struct plot *plot, const struct counted *c)
   script_add(s, "set size ratio 1\nset xrange [0:1]\nset yrange [0:1]\n"
                 "set xtics 0.2\nset ytics 0.2\n");
   script_add(s, "set key %s Left reverse opaque\n", is_wide(c) ? "bottom right" : "top left");
-  script_add(s, "plot $band using 1:2:3 with filledcurves fc rgb '#D0D0D0' title "
-                "'chance, 95 %%', \\\n"
-                "  [0:1] x with lines lw 1 dt 2 lc rgb '" PLOT_BLACK "' title 'calibrated', \\\n"
-                "  $observed using 1:2 with linespoints lw 1.5 pt 7 ps 0.6 lc rgb '" PLOT_BLUE
-                "' title 'mean and sd'");
+  script_add(s,
+             "plot $band using 1:2:3 with filledcurves fc rgb '#D0D0D0' title "
+             "'chance, 95 %%', \\\n"
+             "  [0:1] x with lines lw 1 dt 2 lc rgb '" PLOT_BLACK "' title 'calibrated', \\\n"
+             "  $observed using 1:2 with linespoints lw 1.5 pt 7 ps 0.6 lc rgb '" PLOT_BLUE
+             "' title '%s'",
+             c->has_pit ? "predictions" : "mean and sd");
   if (given)
     script_add(s, ", \\\n  $given using 1:2 with points pt 9 ps 1.2 lc rgb '" PLOT_RED
                   "' title 'intervals of the table'");
@@ -175,7 +202,7 @@ static enum gpnn_status draw_pit(struct plot *plot, struct counted *c, struct gp
 
 enum gpnn_status plot_calibration(struct plot *plot, struct gpnn_error *err)
 {
-  struct counted c = {0};
+  struct counted c = {.are_counts = true};
   struct gpnn_predictions found = {0};
   enum gpnn_status status = count(plot, &c, &found, err);
   if (status == GPNN_OK) draw_calibration(plot, &c);

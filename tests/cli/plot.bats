@@ -656,3 +656,23 @@ is_running() {
   grep -q 'distance from uniform 0.5' pit.gp
   gpnn-plot calibration --script low.csv | grep -q '^0\.95 0\.9'
 }
+
+@test "calibration: counts from the right distribution are calibrated, however few" {
+  awk 'BEGIN {
+    srand(4)
+    print "y,mean,sd,logp,crps,pit"
+    for (i = 0; i < 2000; i++) {
+      mean = 0.2 + 2 * rand()
+      p = term = exp(-mean)
+      below = 0
+      u = rand()
+      for (y = 0; u > below + term; y++) { below += term; term *= mean / (y + 1) }
+      printf "%d,%.17g,%.17g,%.17g,0.3,%.17g\n", y, mean, sqrt(mean), log(term), below + term / 2
+    }
+  }' >counts.csv
+  gpnn-plot calibration --script counts.csv >counts.gp
+  sed -n '/^[$]observed <</,/^EOD/p' counts.gp >observed
+  assert_equal "$(grep -c '^0' observed)" 20
+  awk '/^0/ && ($2 - $1 > 0.02 || $1 - $2 > 0.02) { bad = 1 } END { exit bad }' observed || complain "$(<observed)"
+  grep -q "title 'predictions'" counts.gp
+}
