@@ -7,6 +7,7 @@
 
 #include "cmd/calibrate/across.h"
 #include "cmd/calibrate/temperature.h"
+#include "cmd/calibrate/uncertainty.h"
 #include "cmd/common/json.h"
 #include "cmd/common/open.h"
 #include "cmd/common/report.h"
@@ -222,6 +223,9 @@ static void warn_if_uncertain(const struct cli *cli, const struct calibrate_argu
   const char *what = calibration->by_scale ? "scale" : "factor";
   if (calibration->n_rows == 1)
     cli_warn(cli, "the %s %.3g is that of a single row%s", what, calibration->alpha, advice);
+  else if (isinf(calibration->standard_error))
+    cli_warn(cli, "the %s %.3g is that of %zu rows of one cluster%s", what, calibration->alpha,
+             calibration->n_rows, advice);
   else
     cli_warn(cli, "the %s %.3g, from %zu rows, has a standard error of %.2g%s", what,
              calibration->alpha, calibration->n_rows, calibration->standard_error, advice);
@@ -262,14 +266,15 @@ static enum gpnn_status report_scale(const struct cli *cli, const struct calibra
                                      const struct gpnn_calibrate_report *calibration,
                                      struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  char text[128];
+  char text[128], error[UNCERTAINTY_BYTES];
   describe_law(&calibration->law, text);
-  cli_note(cli, "%s; standard error of the scale %.2g, from %zu rows", text,
-           calibration->standard_error, calibration->n_rows);
+  uncertainty_describe(calibration->standard_error, error);
+  cli_note(cli, "%s; standard error of the scale %s, from %zu rows", text, error,
+           calibration->n_rows);
   warn_if_uncertain(cli, a, choice, calibration);
   return gpnn_parameters_comment(
-      params, err, "calibration: %s; standard error of the scale %.2g, from %zu %s rows", text,
-      calibration->standard_error, calibration->n_rows, kind_of_rows(a, choice->on));
+      params, err, "calibration: %s; standard error of the scale %s, from %zu %s rows", text, error,
+      calibration->n_rows, kind_of_rows(a, choice->on));
 }
 
 /* What alpha was multiplied into or stands for. */
@@ -285,16 +290,18 @@ static enum gpnn_status report(const struct cli *cli, const struct calibrate_arg
                                const struct gpnn_calibrate_report *calibration,
                                struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  cli_note(cli, "alpha %.6g, standard error %.2g, from %zu rows", calibration->alpha,
-           calibration->standard_error, calibration->n_rows);
+  char error[UNCERTAINTY_BYTES];
+  uncertainty_describe(calibration->standard_error, error);
+  cli_note(cli, "alpha %.6g, standard error %s, from %zu rows", calibration->alpha, error,
+           calibration->n_rows);
   if (calibration->by_factor && a->by == GPNN_CALIBRATE_NOISE)
     cli_warn(cli, "no noise variance calibrates the predictions: kernel scale and noise are both "
                   "multiplied by the factor instead");
   warn_if_uncertain(cli, a, choice, calibration);
-  return gpnn_parameters_comment(
-      params, err, "calibration: %s %.6g, standard error %.2g, from %zu %s rows",
-      describe_alpha(calibration), calibration->alpha, calibration->standard_error,
-      calibration->n_rows, kind_of_rows(a, choice->on));
+  return gpnn_parameters_comment(params, err,
+                                 "calibration: %s %.6g, standard error %s, from %zu %s rows",
+                                 describe_alpha(calibration), calibration->alpha, error,
+                                 calibration->n_rows, kind_of_rows(a, choice->on));
 }
 
 /* Reports a factor from rows used for the fit, which shows at most that variances were too small.

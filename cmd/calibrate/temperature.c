@@ -1,6 +1,9 @@
 #include "cmd/calibrate/temperature.h"
 
+#include <math.h>
 #include <stdio.h>
+
+#include "cmd/calibrate/uncertainty.h"
 
 enum gpnn_status temperature_check(const struct cli *cli, const struct opened *opened,
                                    size_t target, struct gpnn_error *err)
@@ -17,21 +20,31 @@ enum gpnn_status temperature_check(const struct cli *cli, const struct opened *o
   return GPNN_OK;
 }
 
+enum { LOSS_BYTES = 64 };
+
+/* A log loss and its standard error, if that is known: "0.4 -+ 0.02". */
+static void describe_loss(double loss, double standard_error, char text[LOSS_BYTES])
+{
+  int used = snprintf(text, LOSS_BYTES, "%.4g", loss);
+  if (isfinite(standard_error))
+    snprintf(text + used, LOSS_BYTES - (size_t)used, " -+ %.2g", standard_error);
+}
+
 enum gpnn_status temperature_report(const struct cli *cli, const char *kind,
                                     const struct gpnn_calibrate_report *calibration,
                                     struct gpnn_parameters *params, struct gpnn_error *err)
 {
   const struct gpnn_calibrate_losses *losses = &calibration->losses;
-  char text[256];
+  char text[256], error[UNCERTAINTY_BYTES], before[LOSS_BYTES], after[LOSS_BYTES];
+  describe_loss(losses->before, losses->before_error, before);
+  describe_loss(losses->after, losses->after_error, after);
   if (calibration->standard_error > 0)
     snprintf(text, sizeof text,
-             "temperature %.4g, standard error %.2g, log loss %.4g -+ %.2g before and %.4g -+ %.2g "
-             "after, from %zu",
-             calibration->alpha, calibration->standard_error, losses->before, losses->before_error,
-             losses->after, losses->after_error, calibration->n_rows);
+             "temperature %.4g, standard error %s, log loss %s before and %s after, from %zu",
+             calibration->alpha, uncertainty_describe(calibration->standard_error, error), before,
+             after, calibration->n_rows);
   else
-    snprintf(text, sizeof text, "temperature 1, log loss %.4g -+ %.2g, from %zu", losses->after,
-             losses->after_error, calibration->n_rows);
+    snprintf(text, sizeof text, "temperature 1, log loss %s, from %zu", after, calibration->n_rows);
   cli_note(cli, "%s rows", text);
   return gpnn_parameters_comment(params, err, "calibration: %s %s rows", text, kind);
 }

@@ -341,3 +341,25 @@ prepare_few() {
   gpnn-calibrate -p t.par t.gpi 2>err >/dev/null
   grep -q 'is that of a single row' err || complain "$(cat err)"
 }
+
+@test "a standard error that a single row does not have is not known" {
+  gpnn-simulate data --size 60 >t.tsv
+  awk -F '\t' -v OFS='\t' '{ $NF = NR == 1 ? "class" : NR % 3 ? "a" : "b" } 1' t.tsv >classes.tsv
+  for table in t classes; do
+    gpnn-index -q --calibration-rows 1 -o $table.gpi $table.tsv
+    gpnn-fit -q --effort fast --kernel rbf --ard no -o $table.par $table.gpi
+  done
+  make_parameters rbf 1 0.9 0.1 30 >gaussian.par
+  gpnn-sparse -q --kernel rbf --inducing 20 -o t.gpm t.gpi
+  gpnn-index -q --classes --inputs x1 -y class --calibration-rows 1 -o omega.gpi classes.tsv
+  gpnn-fit -q --inference polya-gamma -m 5 --tune steps=2 -o omega.par omega.gpi
+  gpnn-calibrate -v t.gpm >scale 2>scale.err
+  gpnn-calibrate -v -p gaussian.par t.gpi >factor 2>factor.err
+  gpnn-calibrate -v -p omega.par omega.gpi >temperature 2>temperature.err
+  for what in scale factor temperature; do
+    grep -qE '^# calibration: .*, from 1 held-out rows?$' $what
+    run ! grep -wE 'inf|nan' $what $what.err
+  done
+  grep -q 'standard error of the scale not known' scale
+  grep -q 'standard error not known' factor
+}
