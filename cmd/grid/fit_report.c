@@ -3,6 +3,7 @@
 
 #include "cmd/common/json.h"
 #include "cmd/common/progress.h"
+#include "cmd/common/report.h"
 #include "cmd/grid/fit.h"
 #include "dataset/grid.h"
 
@@ -81,6 +82,7 @@ void grid_fit_report(const struct cli *cli, const struct gpnn_parameters *params
   cli_note(cli,
            "%zu candidates; variances multiplied by %.4g, from %zu predictions of cells left out",
            report->n_candidates, report->chosen.factor, report->n_held_out);
+  if (params->grid.n_noise == 0) report_no_signal(cli, &params->covariance);
   if (json == NULL) return;
   json_number(json, "nll", report->chosen.nll);
   json_number(json, "rmse", report->chosen.rmse);

@@ -85,6 +85,13 @@ fit() {
   assert_fails 2 'option --tune prior: not a number from 1.01 to 1e.06: "1"' gpnn-fit --tune prior=1 line.gpi
 }
 
+@test "a kernel scale far below the noise is a warning" {
+  fit --kernel exp --ard no -m 20 --fix kernelscale=1e-5 --fix noise=1 >t.par 2>messages
+  grep -q 'a kernel scale of 1e-05 beside a noise variance of 1: predictions are hardly more' messages
+  fit --kernel exp --ard no -m 20 >t.par 2>messages
+  run ! grep 'kernel scale' messages
+}
+
 @test "--mean names the terms, and their coefficients follow" {
   fit --kernel exp --ard no -m 20 --mean-function zero >t.par
   run ! grep -q coefficients t.par

@@ -224,3 +224,12 @@ make_errors() {
   assert_below 0.7 "$(value coverage80 scores)"
   assert_below "$(value coverage80 scores)" 0.95
 }
+
+@test "a kernel scale far below the noise is a warning" {
+  make_grid
+  grid=(gpnn-grid fit --effort fast --site-kernel rbf --time-kernel rbf --transform none --likelihood gaussian)
+  run -0 --separate-stderr "${grid[@]}" --fix kernelscale=1e-5 --fix noise=1 g.gpi
+  [[ $stderr == *'a kernel scale of 1e-05 beside a noise variance of 1: predictions are hardly more than the mean'* ]]
+  run -0 --separate-stderr "${grid[@]}" g.gpi
+  [[ $stderr != *'kernel scale'* ]]
+}
