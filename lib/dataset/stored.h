@@ -1,8 +1,8 @@
 /*
  * stored: what a model file holds in place of training rows (gpnn-model(5)): arrays of numbers,
  * found by the name of a target and their own, and the text of its parameters.  What an array means
- * is the business of the family of models that wrote it (models/family.h), but for
- * those named here.
+ * is the business of the kind of model that wrote it (models/stored_model.h), but for those named
+ * here.
  *
  * Threads: read-only, may be shared.
  */

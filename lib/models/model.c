@@ -8,10 +8,11 @@
 #include "container/state.h"
 #include "dataset/transformed.h"
 #include "models/grid/grid.h"
+#include "models/inducing/inducing.h"
 #include "models/local/local.h"
 #include "models/polya_gamma/polya_gamma.h"
 #include "models/stack/stack.h"
-#include "models/variational.h"
+#include "models/tucker/tucker.h"
 
 /* A kind of model, and which parameters it applies to. */
 struct kind {
@@ -46,9 +47,14 @@ static bool is_grid(const struct gpnn_parameters *parameters)
   return parameters->grid.n_factors > 0;
 }
 
-static bool is_variational(const struct gpnn_parameters *parameters)
+static bool is_tucker(const struct gpnn_parameters *parameters)
 {
-  return parameters->family != GPNN_FAMILY_NONE;
+  return parameters->family == GPNN_FAMILY_TUCKER;
+}
+
+static bool is_inducing(const struct gpnn_parameters *parameters)
+{
+  return parameters->family != GPNN_FAMILY_NONE && !is_tucker(parameters);
 }
 
 static bool is_stack(const struct gpnn_parameters *parameters)
@@ -60,7 +66,8 @@ static bool is_stack(const struct gpnn_parameters *parameters)
  * predicts exactly as the local model does; its Student's t distribution comes from the head. */
 static const struct kind kinds[] = {
     {"grid", is_grid, false, &gpnn_grid_ops},
-    {"variational", is_variational, false, &gpnn_variational_ops},
+    {"inducing", is_inducing, true, &gpnn_inducing_ops},
+    {"tucker", is_tucker, true, &gpnn_tucker_ops},
     {"stack", is_stack, true, &gpnn_stack_ops},
     {"polya-gamma", is_polya_gamma, true, &gpnn_polya_gamma_ops},
     {"conjugate", is_conjugate, false, &gpnn_local_ops},
@@ -323,6 +330,12 @@ enum gpnn_status gpnn_channels_refit(size_t n, const struct gpnn_channel *channe
 
 /* ---- what the kind does ------------------------------------------------------------------- */
 
+static enum gpnn_status cannot(const struct kind *kind, const char *predicate,
+                               struct gpnn_error *err)
+{
+  return gpnn_fail(err, GPNN_EINVAL, "the %s model %s", kind->name, predicate);
+}
+
 enum gpnn_status gpnn_model_predict(const struct gpnn_model *model, const struct gpnn_query *query,
                                     const struct gpnn_latent *latent, struct gpnn_counts *counts,
                                     struct gpnn_error *err)
@@ -335,8 +348,9 @@ enum gpnn_status gpnn_model_predict_each(const struct gpnn_model *model,
                                          const size_t *numbers, const struct gpnn_latent *latent,
                                          struct gpnn_counts *counts, struct gpnn_error *err)
 {
-  return model->kind->ops->predict_each(model->state, query, n_numbers, numbers, latent, counts,
-                                        err);
+  const struct kind *kind = model->kind;
+  if (kind->ops->predict_each == NULL) return cannot(kind, "has no neighbours to choose", err);
+  return kind->ops->predict_each(model->state, query, n_numbers, numbers, latent, counts, err);
 }
 
 enum gpnn_status gpnn_model_joint(const struct gpnn_model *model, size_t channel,
@@ -345,8 +359,7 @@ enum gpnn_status gpnn_model_joint(const struct gpnn_model *model, size_t channel
 {
   const struct kind *kind = model->kind;
   if (kind->ops->joint == NULL)
-    return gpnn_fail(err, GPNN_EINVAL, "predictions of the %s model have no joint distribution",
-                     kind->name);
+    return cannot(kind, "does not know how errors of rows go together", err);
   return kind->ops->joint(model->state, channel, query, errors, covariance, err);
 }
 
@@ -369,14 +382,15 @@ enum gpnn_status gpnn_model_weights(const struct gpnn_model *model, size_t chann
 {
   const struct kind *kind = model->kind;
   if (kind->ops->weights == NULL)
-    return gpnn_fail(err, GPNN_EINVAL, "predictions of the %s model have no weights", kind->name);
+    return cannot(kind, "predicts without weights of training rows", err);
   return kind->ops->weights(model->state, channel, query, weights, counts, err);
 }
 
 size_t gpnn_model_n_weights(const struct gpnn_model *model, size_t channel)
 {
   const struct gpnn_model_ops *ops = model->kind->ops;
-  return (ops->n_weights != NULL ? ops->n_weights : ops->neighbours)(model->state, channel);
+  return ops->n_weights != NULL ? ops->n_weights(model->state, channel)
+                                : gpnn_model_neighbours(model, channel);
 }
 
 enum gpnn_status gpnn_model_classify(const struct gpnn_model *model, size_t channel,
@@ -384,8 +398,7 @@ enum gpnn_status gpnn_model_classify(const struct gpnn_model *model, size_t chan
                                      struct gpnn_counts *counts, struct gpnn_error *err)
 {
   const struct kind *kind = model->kind;
-  if (kind->ops->classify == NULL)
-    return gpnn_fail(err, GPNN_EINVAL, "the %s model predicts no classes", kind->name);
+  if (kind->ops->classify == NULL) return cannot(kind, "predicts no classes", err);
   return kind->ops->classify(model->state, channel, query, p, nearest, counts, err);
 }
 
@@ -393,17 +406,23 @@ enum gpnn_status gpnn_model_hold_out(const struct gpnn_model *model,
                                      const struct gpnn_holdout_options *options,
                                      struct gpnn_heldout *heldout, struct gpnn_error *err)
 {
-  return model->kind->ops->hold_out(model->state, options, heldout, err);
+  const struct kind *kind = model->kind;
+  if (kind->ops->hold_out == NULL)
+    return cannot(
+        kind, "leaves no training rows out: calibrate on held-out rows, or a table (--with)", err);
+  return kind->ops->hold_out(model->state, options, heldout, err);
 }
 
 size_t gpnn_model_neighbours(const struct gpnn_model *model, size_t channel)
 {
-  return model->kind->ops->neighbours(model->state, channel);
+  const struct gpnn_model_ops *ops = model->kind->ops;
+  return ops->neighbours == NULL ? 0 : ops->neighbours(model->state, channel);
 }
 
 bool gpnn_model_rebuilt_search(const struct gpnn_model *model)
 {
-  return model->kind->ops->rebuilt_search(model->state);
+  const struct gpnn_model_ops *ops = model->kind->ops;
+  return ops->rebuilt_search != NULL && ops->rebuilt_search(model->state);
 }
 
 /* ---- what it was made from ---------------------------------------------------------------- */

@@ -286,7 +286,7 @@ gpnn_model_predict_each(const struct gpnn_model *model, const struct gpnn_query 
  * are not training rows and have no candidates; rows do not share neighbours.
  *
  * With u different training rows among the neighbours, this takes n solves and (n + u)^2 / 2
- * covariances.  GPNN_EINVAL: predictions of the model's kind have no joint distribution.
+ * covariances.  GPNN_EINVAL: the model does not know them.
  * GPNN_ENUMERIC as for gpnn_model_predict().  'covariance' is partly written after a failure.
  * n = 0 does nothing.
  */
@@ -365,8 +365,9 @@ const void *gpnn_model_state(const struct gpnn_model *model);
 
 /*
  * A model's functions, with the contracts of the gpnn_model functions above.  'state' comes from
- * its make() or with().  model.c keeps the channels and options, which outlive the state.  A model
- * whose parameters cannot be estimated again has NULL for can_refit() and refit().
+ * its make() or with().  model.c keeps the channels and options, which outlive the state.  Besides
+ * make(), with(), predict() and free(), a function may be NULL: the model cannot do that, or it has
+ * no neighbours, and model.c says so (GPNN_EINVAL).
  */
 struct gpnn_model_ops {
   enum gpnn_status (*make)(void **state, size_t n, const struct gpnn_channel *channels,
@@ -387,18 +388,15 @@ struct gpnn_model_ops {
                             const struct gpnn_model_options *options, size_t n_excluded,
                             const uint64_t *excluded, struct gpnn_parameters *params,
                             struct gpnn_error *err);
-  /* NULL: errors of different rows have no covariances. */
   enum gpnn_status (*joint)(const void *state, size_t channel, const struct gpnn_query *query,
                             const struct gpnn_errors *errors, double *covariance,
                             struct gpnn_error *err);
   /* NULL: draws follow from the covariances of joint(). */
   enum gpnn_status (*draw)(const void *state, size_t channel, const struct gpnn_query *query,
                            size_t n_draws, double *errors, struct gpnn_error *err);
-  /* NULL: predictions are no weighted sums of neighbours. */
   enum gpnn_status (*weights)(const void *state, size_t channel, const struct gpnn_query *query,
                               const struct gpnn_weights *weights, struct gpnn_counts *counts,
                               struct gpnn_error *err);
-  /* NULL: the model predicts no classes. */
   enum gpnn_status (*classify)(const void *state, size_t channel, const struct gpnn_query *query,
                                double *p, double *nearest, struct gpnn_counts *counts,
                                struct gpnn_error *err);

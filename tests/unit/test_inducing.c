@@ -7,7 +7,6 @@
 #include "kernel/parameters.h"
 #include "linalg/blas_threads.h"
 #include "linalg/panels.h"
-#include "models/family.h"
 #include "models/inducing/collapsed/collapsed.h"
 #include "models/inducing/inducing.h"
 #include "models/inducing/root.h"
@@ -89,15 +88,25 @@ static void release(struct model *m)
   free(m);
 }
 
-/* The families of gpnn_inducing_ops. */
 enum { COLLAPSED, DIAG, FAMILIES };
 
-static enum gpnn_status open_model(struct model *m, int family, int threads, void **state,
-                                   struct gpnn_error *err)
+static const enum gpnn_family families[] = {GPNN_FAMILY_COLLAPSED, GPNN_FAMILY_DIAG};
+
+static enum gpnn_status open_model(struct model *m, int family, int threads,
+                                   struct gpnn_model **model, struct gpnn_error *err)
 {
   const struct gpnn_channel channel = {.dataset = &m->dataset, .parameters = &m->parameters};
-  m->parameters.family = gpnn_inducing_ops[family].family;
-  return gpnn_inducing_ops[family].make(state, &channel, threads, err);
+  const struct gpnn_model_options options = {.threads = threads};
+  m->parameters.family = families[family];
+  return gpnn_model_new(model, 1, &channel, &options, err);
+}
+
+static void predict_rows(const struct gpnn_model *model, size_t n, const double *x,
+                         const struct gpnn_latent *latent)
+{
+  const struct gpnn_query query = {.n = n, .x = x};
+  struct gpnn_counts counts = {0};
+  assert_ok(gpnn_model_predict(model, &query, latent, &counts, &err));
 }
 
 struct predictions {
@@ -108,14 +117,14 @@ struct predictions {
 static void predict_some(struct model *m, int family, int threads, size_t from, size_t to,
                          size_t batch, struct predictions *p)
 {
-  void *state = NULL;
-  assert_ok(open_model(m, family, threads, &state, &err));
+  struct gpnn_model *opened = NULL;
+  assert_ok(open_model(m, family, threads, &opened, &err));
   for (size_t i = from; i < to; i += batch) {
-    const struct gpnn_family_latent latent = {p->mean + i, p->variance + i, p->nearest + i};
-    size_t n = to - i < batch ? to - i : batch;
-    assert_ok(gpnn_inducing_ops[family].predict(state, n, m->at + i * D, &latent, &err));
+    const struct gpnn_latent latent = {
+        .mean = p->mean + i, .variance = p->variance + i, .nearest = p->nearest + i};
+    predict_rows(opened, to - i < batch ? to - i : batch, m->at + i * D, &latent);
   }
-  gpnn_inducing_ops[family].free(state);
+  gpnn_model_free(opened);
 }
 
 static struct predictions predict(struct model *m, int family)
@@ -351,14 +360,14 @@ static void the_mean_is_the_same_without_the_rest(void **state)
   struct model *m = make("matern:1.2");
   struct predictions p = predict(m, COLLAPSED);
   double mean[ROWS];
-  const struct gpnn_family_latent only = {.mean = mean}, nothing = {0};
-  void *opened = NULL;
+  const struct gpnn_latent only = {.mean = mean}, nothing = {0};
+  struct gpnn_model *opened = NULL;
   assert_ok(open_model(m, COLLAPSED, 1, &opened, &err));
-  assert_ok(gpnn_inducing_ops[COLLAPSED].predict(opened, ROWS, m->at, &only, &err));
-  assert_ok(gpnn_inducing_ops[COLLAPSED].predict(opened, ROWS, m->at, &nothing, &err));
-  assert_ok(gpnn_inducing_ops[COLLAPSED].predict(opened, 0, NULL, &only, &err));
+  predict_rows(opened, ROWS, m->at, &only);
+  predict_rows(opened, ROWS, m->at, &nothing);
+  predict_rows(opened, 0, NULL, &only);
   assert_memory_equal(mean, p.mean, sizeof mean);
-  gpnn_inducing_ops[COLLAPSED].free(opened);
+  gpnn_model_free(opened);
   release(m);
 }
 
@@ -402,15 +411,18 @@ static void joint_covariances_have_the_variances_on_their_diagonal(void **state)
 {
   (void)state;
   enum { TOGETHER = 70 };
-  static double joint[TOGETHER * TOGETHER], sum[4];
+  static double joint[TOGETHER * TOGETHER], sum[4], ones[TOGETHER];
+  const struct gpnn_errors errors = {.process = ones, .mean = ones};
+  for (size_t i = 0; i < TOGETHER; i++) ones[i] = 1;
   struct model *m = make("matern52");
   struct written *w = write_out(m, "matern52");
   for (int f = 0; f < FAMILIES; f++) {
     struct predictions p = predict(m, f);
-    void *opened = NULL;
+    struct gpnn_model *opened = NULL;
     assert_ok(open_model(m, f, 1, &opened, &err));
-    assert_ok(gpnn_inducing_ops[f].joint(opened, TOGETHER, m->at, joint, &err));
-    assert_ok(gpnn_inducing_ops[f].joint(opened, 0, NULL, sum, &err));
+    const struct gpnn_query query = {.n = TOGETHER, .x = m->at}, none = {0};
+    assert_ok(gpnn_model_joint(opened, 0, &query, &errors, joint, &err));
+    assert_ok(gpnn_model_joint(opened, 0, &none, &errors, sum, &err));
     for (size_t i = 0; i < TOGETHER; i++) {
       assert_near(joint[i * TOGETHER + i], p.variance[i], 2e-6);
       for (size_t j = 0; j < i; j++)
@@ -424,7 +436,7 @@ static void joint_covariances_have_the_variances_on_their_diagonal(void **state)
                              form(M, w->kuu, a, b) + form(M, w->s, a, b);
       assert_near(joint[i * TOGETHER + 9], (double)expected, 1e-8);
     }
-    gpnn_inducing_ops[f].free(opened);
+    gpnn_model_free(opened);
   }
   free(w);
   release(m);
@@ -463,7 +475,7 @@ static void nothing_in_the_arrays_is_trusted(void **state)
                {DIAG, {M * D, M, M * M, M - 1}, "no valid array 'rho'"},
                {DIAG, {M * D, M, M * M, 2 * M}, "has 40 numbers, not 20"}};
   static double zeros[M * M + M];
-  void *opened = NULL;
+  struct gpnn_model *opened = NULL;
   struct model *m = make("rbf");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     gpnn_state_free(m->arrays);
@@ -495,7 +507,7 @@ static void the_model_has_a_channel_for_each_family(void **state)
   struct gpnn_parameters parameters[FAMILIES] = {m->parameters, m->parameters};
   struct gpnn_channel channels[FAMILIES];
   for (int f = 0; f < FAMILIES; f++) {
-    parameters[f].family = gpnn_inducing_ops[f].family;
+    parameters[f].family = families[f];
     channels[f] = (struct gpnn_channel){.dataset = &m->dataset, .parameters = &parameters[f]};
   }
   struct gpnn_model *model = NULL;

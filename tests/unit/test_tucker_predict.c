@@ -5,7 +5,7 @@
 #include "unit.h"
 
 #include "dataset/stored.h"
-#include "models/family.h"
+#include "models/model.h"
 #include "models/tucker/box.h"
 #include "models/tucker/fit.h"
 #include "models/tucker/tucker.h"
@@ -62,22 +62,47 @@ static void end(struct made *m)
   gpnn_state_free(m->arrays);
 }
 
-static void *opened(struct made *m, int threads)
+static struct gpnn_model *opened_again(struct made *m, int threads)
 {
-  void *state = NULL;
-  const struct gpnn_channel own = channel(m);
-  assert_ok(gpnn_tucker_ops.make(&state, &own, threads, &err));
-  return state;
+  struct gpnn_model *model = NULL;
+  const struct gpnn_channel own = {&m->dataset, &m->parameters};
+  const struct gpnn_model_options options = {.threads = threads};
+  assert_ok(gpnn_model_new(&model, 1, &own, &options, &err));
+  return model;
+}
+
+static struct gpnn_model *opened(struct made *m, int threads)
+{
+  channel(m);
+  return opened_again(m, threads);
 }
 
 struct out {
   double mean[ROWS], variance[ROWS], nearest[ROWS];
 };
 
-static void predict(const void *state, size_t n, const double *x, struct out *out)
+static void predict_into(const struct gpnn_model *model, size_t n, const double *x, double *mean,
+                         double *variance, double *nearest)
 {
-  const struct gpnn_family_latent latent = {out->mean, out->variance, out->nearest};
-  assert_ok(gpnn_tucker_ops.predict(state, n, x, &latent, &err));
+  const struct gpnn_query query = {.n = n, .x = x};
+  const struct gpnn_latent latent = {.mean = mean, .variance = variance, .nearest = nearest};
+  struct gpnn_counts counts = {0};
+  assert_ok(gpnn_model_predict(model, &query, &latent, &counts, &err));
+}
+
+static void predict(const struct gpnn_model *model, size_t n, const double *x, struct out *out)
+{
+  predict_into(model, n, x, out->mean, out->variance, out->nearest);
+}
+
+static enum gpnn_status join(const struct gpnn_model *model, size_t n, const double *x,
+                             double *covariance, struct gpnn_error *err)
+{
+  double ones[ROWS];
+  const struct gpnn_query query = {.n = n, .x = x};
+  const struct gpnn_errors errors = {.process = ones, .mean = ones};
+  for (size_t i = 0; i < n; i++) ones[i] = 1;
+  return gpnn_model_joint(model, 0, &query, &errors, covariance, err);
 }
 
 /* ---- by dense matrices -------------------------------------------------------------------- */
@@ -189,15 +214,15 @@ static void mean_and_variance_are_those_of_dense_matrices(void **unused)
   for (size_t k = 0; k < 4; k++) {
     struct made m;
     begin(&m, kernels[k], &usual);
-    void *state = opened(&m, 1);
-    predict(state, ROWS, x, &out);
+    struct gpnn_model *model = opened(&m, 1);
+    predict(model, ROWS, x, &out);
     for (size_t i = 0; i < ROWS; i += 19) {
       double mean, variance;
       by_dense(&m, x + i * P, x + i * P, &mean, &variance);
       assert_near(out.mean[i], mean, 1e-12 * (1 + fabs(mean)));
       assert_near(out.variance[i], variance, 1e-9);
     }
-    gpnn_tucker_ops.free(state);
+    gpnn_model_free(model);
     end(&m);
   }
   free(x);
@@ -210,15 +235,15 @@ static void joint_covariances_are_those_of_dense_matrices(void **unused)
   struct made m;
   (void)unused;
   begin(&m, "matern52", &usual);
-  void *state = opened(&m, 1);
-  assert_ok(gpnn_tucker_ops.joint(state, N, x, covariance, &err));
+  struct gpnn_model *model = opened(&m, 1);
+  assert_ok(join(model, N, x, covariance, &err));
   for (size_t i = 0; i < N; i++)
     for (size_t j = 0; j < N; j++) {
       by_dense(&m, x + i * P, x + j * P, &mean, &expected);
       assert_near(covariance[i * N + j], expected, 1e-10);
       assert_true(covariance[i * N + j] == covariance[j * N + i]);
     }
-  gpnn_tucker_ops.free(state);
+  gpnn_model_free(model);
   end(&m);
   free(x);
 }
@@ -230,12 +255,12 @@ static void joint_covariances_of_many_rows_have_their_variances(void **unused)
   struct out out;
   (void)unused;
   begin(&m, "rbf", &usual);
-  void *state = opened(&m, 1);
-  predict(state, ROWS, x, &out);
-  assert_ok(gpnn_tucker_ops.joint(state, ROWS, x, covariance, &err));
+  struct gpnn_model *model = opened(&m, 1);
+  predict(model, ROWS, x, &out);
+  assert_ok(join(model, ROWS, x, covariance, &err));
   for (size_t i = 0; i < ROWS; i++) assert_near(covariance[i * ROWS + i], out.variance[i], 1e-10);
-  assert_ok(gpnn_tucker_ops.joint(state, 0, x, covariance, &err));
-  gpnn_tucker_ops.free(state);
+  assert_ok(join(model, 0, x, covariance, &err));
+  gpnn_model_free(model);
   end(&m);
   free(x);
   free(covariance);
@@ -254,13 +279,13 @@ static void variances_lie_between_zero_and_the_kernel_scale(void **unused)
     begin(&m, "rbf", &usual);
     for (size_t j = 0; j < m.tucker.n_grid; j++) m.tucker.numbers[m.tucker.rho[0] + j] = rho[k];
     for (size_t l = 0; l < P; l++) lengthscales[l] *= 10; /* nearly singular */
-    void *state = opened(&m, 1);
-    predict(state, ROWS, x, &out);
+    struct gpnn_model *model = opened(&m, 1);
+    predict(model, ROWS, x, &out);
     for (size_t i = 0; i < ROWS; i++)
       assert_true(out.variance[i] >= 0 && out.variance[i] <= 1.7 * (1 + 1e-12));
     if (k == 2) assert_near(out.variance[0], 1.7, 1e-4);
     for (size_t l = 0; l < P; l++) lengthscales[l] /= 10;
-    gpnn_tucker_ops.free(state);
+    gpnn_model_free(model);
     end(&m);
   }
   free(x);
@@ -275,8 +300,8 @@ static void rows_outside_the_box_are_told_and_fall_back_to_the_prior(void **unus
   struct out out;
   (void)unused;
   begin(&m, "matern32", &usual);
-  void *state = opened(&m, 1);
-  predict(state, 6, x, &out);
+  struct gpnn_model *model = opened(&m, 1);
+  predict(model, 6, x, &out);
   assert_true(out.nearest[0] == 0 && out.nearest[1] == 0 && out.nearest[5] == 0);
   assert_near(out.nearest[2], sqrt(2 * 2 + 3 * 3), 1e-12);
   assert_true(out.nearest[4] > 1e50 && isfinite(out.nearest[4]));
@@ -284,7 +309,7 @@ static void rows_outside_the_box_are_told_and_fall_back_to_the_prior(void **unus
     assert_near(out.mean[i], 0, 1e-12);
     assert_near(out.variance[i], 1.7, 1e-12);
   }
-  gpnn_tucker_ops.free(state);
+  gpnn_model_free(model);
   end(&m);
 }
 
@@ -297,16 +322,16 @@ static void the_box_is_where_the_distance_is_zero(void **unused)
   size_t n_outside = 0;
   (void)unused;
   begin(&m, "rbf", &usual);
-  void *state = opened(&m, 1);
+  struct gpnn_model *model = opened(&m, 1);
   const struct gpnn_channel own = {&m.dataset, &m.parameters};
-  predict(state, ROWS, x, &out);
+  predict(model, ROWS, x, &out);
   assert_ok(gpnn_tucker_box_of(&box, &own, &err));
   for (size_t i = 0; i < ROWS; i++) {
     assert_int_equal(gpnn_tucker_box_excludes(&box, x + i * P), out.nearest[i] > 0);
     n_outside += out.nearest[i] > 0;
   }
   assert_true(n_outside > 5 && n_outside < ROWS - 5);
-  gpnn_tucker_ops.free(state);
+  gpnn_model_free(model);
   m.parameters.family = GPNN_FAMILY_DIAG;
   assert_fails(gpnn_tucker_box_of(&box, &own, &err), GPNN_EMISMATCH, "grid");
   end(&m);
@@ -321,11 +346,8 @@ static void bytes_depend_neither_on_threads_nor_on_neighbouring_rows(void **unus
   struct out out;
   (void)unused;
   begin(&m, "matern52", &usual);
-  void *one = opened(&m, 1), *three = NULL;
-  const struct gpnn_channel again = {&m.dataset, &m.parameters};
-  const struct gpnn_family_latent all = {mean, mean + MANY, mean + 2 * MANY};
-  assert_ok(gpnn_tucker_ops.make(&three, &again, 3, &err));
-  assert_ok(gpnn_tucker_ops.predict(three, MANY, x, &all, &err));
+  struct gpnn_model *one = opened(&m, 1), *three = opened_again(&m, 3);
+  predict_into(three, MANY, x, mean, mean + MANY, mean + 2 * MANY);
   for (size_t first = 0; first < MANY; first += 7) {
     size_t n = MANY - first < 7 ? MANY - first : 7;
     predict(one, n, x + first * P, &out);
@@ -334,8 +356,8 @@ static void bytes_depend_neither_on_threads_nor_on_neighbouring_rows(void **unus
     assert_memory_equal(out.nearest, mean + 2 * MANY + first, n * sizeof *mean);
   }
   predict(one, 0, x, &out);
-  gpnn_tucker_ops.free(one);
-  gpnn_tucker_ops.free(three);
+  gpnn_model_free(one);
+  gpnn_model_free(three);
   end(&m);
   free(x);
   free(mean);
@@ -357,13 +379,13 @@ static void a_sum_of_products_is_a_core_that_is_zero_off_its_diagonal(void **unu
   b.tucker.numbers[1] = a.tucker.numbers[7];
   memcpy(b.tucker.numbers + 2, a.tucker.numbers + 8,
          (a.tucker.n_numbers - 8) * sizeof *a.tucker.numbers);
-  void *one = opened(&a, 1), *other = opened(&b, 1);
+  struct gpnn_model *one = opened(&a, 1), *other = opened(&b, 1);
   predict(one, ROWS, x, &out);
   predict(other, ROWS, x, &sum);
   for (size_t i = 0; i < ROWS; i++) assert_near(sum.mean[i], out.mean[i], 1e-13);
   assert_memory_equal(sum.variance, out.variance, sizeof out.variance);
-  gpnn_tucker_ops.free(one);
-  gpnn_tucker_ops.free(other);
+  gpnn_model_free(one);
+  gpnn_model_free(other);
   end(&a);
   end(&b);
   free(x);
@@ -377,14 +399,14 @@ static void the_covariance_of_the_prior_leaves_its_variance(void **unused)
   (void)unused;
   begin(&m, "rbf", &usual);
   m.tucker.has_covariance = false;
-  void *state = opened(&m, 1);
-  predict(state, ROWS, x, &out);
+  struct gpnn_model *model = opened(&m, 1);
+  predict(model, ROWS, x, &out);
   for (size_t i = 0; i < ROWS; i++) assert_true(out.variance[i] == 1.7);
-  assert_ok(gpnn_tucker_ops.joint(state, 2, x, covariance, &err));
+  assert_ok(join(model, 2, x, covariance, &err));
   assert_near(covariance[0], 1.7, 1e-15);
   assert_near(covariance[1], 1.7 * (double)dense_kernel("rbf", P, x, x + P, P, lengthscales),
               1e-14);
-  gpnn_tucker_ops.free(state);
+  gpnn_model_free(model);
   end(&m);
   free(x);
 }
@@ -397,16 +419,15 @@ static void the_variance_of_residuals_is_that_of_an_observation(void **unused)
   (void)unused;
   for (size_t k = 0; k < 2; k++) {
     struct made m;
-    void *state = NULL;
     begin(&m, "rbf", &usual);
-    const struct gpnn_channel own = channel(&m);
+    channel(&m);
     assert_ok(
         gpnn_state_add(m.arrays, target, GPNN_TUCKER_RESIDUAL_VARIANCE, 1, &residuals[k], &err));
-    assert_ok(gpnn_tucker_ops.make(&state, &own, 1, &err));
-    predict(state, ROWS, x, &out);
+    struct gpnn_model *model = opened_again(&m, 1);
+    predict(model, ROWS, x, &out);
     for (size_t i = 0; i < ROWS; i++) assert_near(out.variance[i], k == 0 ? 0.3 : 0, 1e-15);
-    assert_fails(gpnn_tucker_ops.joint(state, 2, x, covariance, &err), GPNN_EINVAL, "residuals");
-    gpnn_tucker_ops.free(state);
+    assert_fails(join(model, 2, x, covariance, &err), GPNN_EINVAL, "residuals");
+    gpnn_model_free(model);
     end(&m);
   }
   free(x);
@@ -444,16 +465,16 @@ static void one_lengthscale_serves_all_dimensions(void **unused)
   (void)unused;
   begin(&m, "rbf", &usual);
   m.parameters.covariance.lengthscale = three;
-  void *state = opened(&m, 1);
-  predict(state, ROWS, x, &out);
-  gpnn_tucker_ops.free(state);
+  struct gpnn_model *model = opened(&m, 1);
+  predict(model, ROWS, x, &out);
+  gpnn_model_free(model);
   gpnn_state_free(m.arrays);
   m.parameters.covariance.lengthscale = &one;
   m.parameters.covariance.n_lengthscales = 1;
-  state = opened(&m, 1);
-  predict(state, ROWS, x, &again);
+  model = opened(&m, 1);
+  predict(model, ROWS, x, &again);
   assert_memory_equal(&out, &again, sizeof out);
-  gpnn_tucker_ops.free(state);
+  gpnn_model_free(model);
   end(&m);
   free(x);
 }
@@ -462,10 +483,11 @@ static void one_lengthscale_serves_all_dimensions(void **unused)
 
 static void refuse(struct made *m, enum gpnn_status status, const char *text)
 {
-  void *state = NULL;
+  struct gpnn_model *model = NULL;
   const struct gpnn_channel own = {&m->dataset, &m->parameters};
-  assert_fails(gpnn_tucker_ops.make(&state, &own, 1, &err), status, text);
-  assert_null(state);
+  const struct gpnn_model_options options = {.threads = 1};
+  assert_fails(gpnn_model_new(&model, 1, &own, &options, &err), status, text);
+  assert_null(model);
 }
 
 static struct gpnn_state_array *array(struct made *m, const char *name)

@@ -138,40 +138,10 @@ static enum gpnn_status grid_draw(const void *state, size_t channel, const struc
   return status;
 }
 
-static enum gpnn_status grid_predict_each(const void *state, const struct gpnn_query *query,
-                                          size_t n_numbers, const size_t *numbers,
-                                          const struct gpnn_latent *latent,
-                                          struct gpnn_counts *counts, struct gpnn_error *err)
-{
-  (void)state;
-  (void)query;
-  (void)n_numbers;
-  (void)numbers;
-  (void)latent;
-  (void)counts;
-  return gpnn_fail(err, GPNN_EINVAL, "a grid is predicted without neighbours to choose");
-}
-
-static enum gpnn_status grid_hold_out(const void *state, const struct gpnn_holdout_options *options,
-                                      struct gpnn_heldout *heldout, struct gpnn_error *err)
-{
-  (void)state;
-  (void)options;
-  (void)heldout;
-  return gpnn_fail(err, GPNN_EINVAL,
-                   "the parameters of a grid are calibrated where they are estimated");
-}
-
 static size_t grid_neighbours(const void *state, size_t channel)
 {
   (void)channel;
   return ((const struct grid_model *)state)->finder.grid->n_cells;
-}
-
-static bool grid_rebuilt_search(const void *state)
-{
-  (void)state;
-  return false;
 }
 
 struct gpnn_grid_posterior_report gpnn_grid_model_report(const struct gpnn_model *model,
@@ -184,9 +154,6 @@ struct gpnn_grid_posterior_report gpnn_grid_model_report(const struct gpnn_model
 const struct gpnn_model_ops gpnn_grid_ops = {.make = grid_make,
                                              .with = grid_with,
                                              .predict = grid_predict,
-                                             .predict_each = grid_predict_each,
-                                             .hold_out = grid_hold_out,
                                              .draw = grid_draw,
                                              .neighbours = grid_neighbours,
-                                             .rebuilt_search = grid_rebuilt_search,
                                              .free = grid_free};

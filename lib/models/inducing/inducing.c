@@ -11,9 +11,9 @@
 #include "linalg/cholesky.h"
 #include "linalg/panels.h"
 #include "linalg/triangular.h"
-#include "models/family.h"
 #include "models/inducing/cross.h"
 #include "models/inducing/root.h"
+#include "models/stored_model.h"
 
 #define MEMORY_FOR "for inducing points"
 
@@ -104,7 +104,7 @@ static void correlate_tile(const struct inducing *g, size_t n, const double *x,
 
 /* ---- making ------------------------------------------------------------------------------- */
 
-static void inducing_free(void *state)
+static void free_channel(void *state)
 {
   struct inducing *g = state;
   if (g == NULL) return;
@@ -216,28 +216,6 @@ static enum gpnn_status make_root(struct inducing *g, struct gpnn_error *err)
   return status;
 }
 
-/* Points and weights; 'add' finds the root. */
-static enum gpnn_status make(void **state, const struct gpnn_channel *channel, int threads,
-                             enum gpnn_status (*add)(struct inducing *g,
-                                                     const struct gpnn_channel *channel,
-                                                     struct gpnn_error *err),
-                             struct gpnn_error *err)
-{
-  struct inducing *g = calloc(1, sizeof *g);
-  if (g == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
-  g->threads = threads;
-  enum gpnn_status status = make_cross(g, channel, err);
-  if (status == GPNN_OK)
-    status = find_all(channel, GPNN_INDUCING_WEIGHTS, g->cross.problem.m, &g->weights, err);
-  if (status == GPNN_OK) status = add(g, channel, err);
-  if (status == GPNN_OK) status = make_root(g, err);
-  if (status == GPNN_OK)
-    *state = g;
-  else
-    inducing_free(g);
-  return status;
-}
-
 static enum gpnn_status add_root(struct inducing *g, const struct gpnn_channel *channel,
                                  struct gpnn_error *err)
 {
@@ -250,12 +228,6 @@ static enum gpnn_status add_root(struct inducing *g, const struct gpnn_channel *
   g->rows = root->values;
   g->rank = root->n / m;
   return GPNN_OK;
-}
-
-static enum gpnn_status collapsed_make(void **state, const struct gpnn_channel *channel,
-                                       int threads, struct gpnn_error *err)
-{
-  return make(state, channel, threads, add_root, err);
 }
 
 /* B = Kuu + diag(exp(rho)), its lower triangle. */
@@ -317,10 +289,36 @@ static enum gpnn_status add_inverse(struct inducing *g, const struct gpnn_channe
   return status;
 }
 
-static enum gpnn_status diag_make(void **state, const struct gpnn_channel *channel, int threads,
-                                  struct gpnn_error *err)
+static enum gpnn_status add_rows(struct inducing *g, const struct gpnn_channel *channel,
+                                 struct gpnn_error *err)
 {
-  return make(state, channel, threads, add_inverse, err);
+  switch (channel->parameters->family) {
+  case GPNN_FAMILY_COLLAPSED:
+  case GPNN_FAMILY_AUGMENTED:
+    return add_root(g, channel, err);
+  case GPNN_FAMILY_DIAG:
+    return add_inverse(g, channel, err);
+  default:
+    return gpnn_fail(err, GPNN_EMISMATCH, "not the parameters of a model of inducing points");
+  }
+}
+
+static enum gpnn_status make_channel(void **state, const struct gpnn_channel *channel, int threads,
+                                     struct gpnn_error *err)
+{
+  struct inducing *g = calloc(1, sizeof *g);
+  if (g == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
+  g->threads = threads;
+  enum gpnn_status status = make_cross(g, channel, err);
+  if (status == GPNN_OK)
+    status = find_all(channel, GPNN_INDUCING_WEIGHTS, g->cross.problem.m, &g->weights, err);
+  if (status == GPNN_OK) status = add_rows(g, channel, err);
+  if (status == GPNN_OK) status = make_root(g, err);
+  if (status == GPNN_OK)
+    *state = g;
+  else
+    free_channel(g);
+  return status;
 }
 
 /* ---- predicting --------------------------------------------------------------------------- */
@@ -329,7 +327,7 @@ struct work {
   const struct inducing *g;
   size_t n;
   const double *x;
-  const struct gpnn_family_latent *latent;
+  const struct gpnn_latent *latent;
   struct tile *tiles; /* one for each thread */
 };
 
@@ -337,7 +335,7 @@ static void predict_tile(void *context, size_t thread, size_t piece)
 {
   const struct work *work = context;
   const struct inducing *g = work->g;
-  const struct gpnn_family_latent *latent = work->latent;
+  const struct gpnn_latent *latent = work->latent;
   const struct tile *tile = &work->tiles[thread];
   size_t first = piece * TILE, n = work->n - first < TILE ? work->n - first : TILE;
   double scale = g->cross.kernelscale;
@@ -354,16 +352,14 @@ static void predict_tile(void *context, size_t thread, size_t piece)
   }
 }
 
-static enum gpnn_status inducing_predict(const void *state, size_t n, const double *x,
-                                         const struct gpnn_family_latent *latent,
-                                         struct gpnn_error *err)
+static enum gpnn_status predict_channel(const void *state, size_t n, const double *x,
+                                        const struct gpnn_latent *latent, struct gpnn_error *err)
 {
   const struct inducing *g = state;
   size_t n_pieces = (n + TILE - 1) / TILE;
   size_t n_tiles = (size_t)gpnn_threads_for(g->threads, n_pieces);
   struct work work = {.g = g, .n = n, .x = x, .latent = latent};
   enum gpnn_status status = GPNN_OK;
-  if (n == 0) return GPNN_OK;
   work.tiles = calloc(n_tiles, sizeof *work.tiles);
   if (work.tiles == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   for (size_t t = 0; t < n_tiles && status == GPNN_OK; t++)
@@ -425,11 +421,10 @@ static void subtract_explained(const struct inducing *g, size_t n, const double 
   for (size_t i = 0; i < n; i++) covariance[i * n + i] = fmax(covariance[i * n + i], 0);
 }
 
-static enum gpnn_status inducing_joint(const void *state, size_t n, const double *x,
-                                       double *covariance, struct gpnn_error *err)
+static enum gpnn_status join_channel(const void *state, size_t n, const double *x,
+                                     double *covariance, struct gpnn_error *err)
 {
   const struct inducing *g = state;
-  if (n == 0) return GPNN_OK;
   double *k = gpnn_alloc(n, g->cross.problem.m, sizeof *k);
   double *explained = gpnn_alloc(n, g->rank, sizeof *explained);
   enum gpnn_status status = k == NULL || explained == NULL ? gpnn_fail_memory(err, MEMORY_FOR)
@@ -440,6 +435,38 @@ static enum gpnn_status inducing_joint(const void *state, size_t n, const double
   free(explained);
   return status;
 }
+
+/* ---- the model ---------------------------------------------------------------------------- */
+
+static enum gpnn_status inducing_make(void **state, size_t n, const struct gpnn_channel *channels,
+                                      const struct gpnn_model_options *options,
+                                      struct gpnn_error *err)
+{
+  return gpnn_stored_model_new(state, n, channels, options->threads, make_channel, free_channel,
+                               err);
+}
+
+static enum gpnn_status inducing_predict(const void *state, const struct gpnn_query *query,
+                                         const struct gpnn_latent *latent,
+                                         struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  (void)counts; /* whose events are those of single rows */
+  return gpnn_stored_model_predict(state, query, latent, predict_channel, err);
+}
+
+static enum gpnn_status inducing_joint(const void *state, size_t channel,
+                                       const struct gpnn_query *query,
+                                       const struct gpnn_errors *errors, double *covariance,
+                                       struct gpnn_error *err)
+{
+  return gpnn_stored_model_joint(state, channel, query, errors, covariance, join_channel, err);
+}
+
+const struct gpnn_model_ops gpnn_inducing_ops = {.make = inducing_make,
+                                                 .with = gpnn_stored_model_with,
+                                                 .predict = inducing_predict,
+                                                 .joint = inducing_joint,
+                                                 .free = gpnn_stored_model_free};
 
 /* ---- keeping ------------------------------------------------------------------------------ */
 
@@ -455,19 +482,3 @@ enum gpnn_status gpnn_inducing_keep(const struct gpnn_inducing_arrays *model, co
     status = gpnn_state_add(arrays, target, GPNN_INDUCING_ROOT, model->rank * m, model->root, err);
   return status;
 }
-
-const struct gpnn_family_ops gpnn_inducing_ops[3] = {{.family = GPNN_FAMILY_COLLAPSED,
-                                                      .make = collapsed_make,
-                                                      .predict = inducing_predict,
-                                                      .joint = inducing_joint,
-                                                      .free = inducing_free},
-                                                     {.family = GPNN_FAMILY_DIAG,
-                                                      .make = diag_make,
-                                                      .predict = inducing_predict,
-                                                      .joint = inducing_joint,
-                                                      .free = inducing_free},
-                                                     {.family = GPNN_FAMILY_AUGMENTED,
-                                                      .make = collapsed_make,
-                                                      .predict = inducing_predict,
-                                                      .joint = inducing_joint,
-                                                      .free = inducing_free}};

@@ -1,10 +1,10 @@
 /*
- * inducing: predictions from inducing points, for the families collapsed, diag and augmented
- * (gpnn_inducing_ops of models/family.h): the covariances k of a row with the points
- * decide everything (gpnn-methods(7), equation 17.3).  The points of an augmented model are its
- * training rows, and those that another's model was asked about (cotrain/fusion.h).
+ * inducing: the model that predicts from inducing points, for the families collapsed, diag and
+ * augmented: the covariances k of a row with the points decide everything (gpnn-methods(7),
+ * equation 17.3).  The points of an augmented model are its training rows, and those that another's
+ * model was asked about (cotrain/fusion.h).  Families may differ from channel to channel.
  *
- * The arrays of a target, as models/family.h says where they are kept:
+ * The arrays of a target in the model file (dataset/stored.h):
  *
  *   inducing   m by d: the points, in standardised units, one after another
  *   weights    m: the mean is k'weights
@@ -18,11 +18,14 @@
 
 #include "base/status.h"
 #include "container/state.h"
+#include "models/model.h"
 
 #define GPNN_INDUCING_POINTS "inducing"
 #define GPNN_INDUCING_WEIGHTS "weights"
 #define GPNN_INDUCING_ROOT "root"
 #define GPNN_INDUCING_RHO "rho"
+
+extern const struct gpnn_model_ops gpnn_inducing_ops;
 
 /* The arrays of a collapsed or an augmented model; borrowed. */
 struct gpnn_inducing_arrays {

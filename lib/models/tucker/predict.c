@@ -10,7 +10,7 @@
 #include "dataset/stored.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
-#include "models/family.h"
+#include "models/stored_model.h"
 #include "models/tucker/fit.h"
 #include "models/tucker/lanes.h"
 #include "models/tucker/matrices.h"
@@ -33,7 +33,7 @@ struct predictor {
   int threads;
 };
 
-static void tucker_free(void *state)
+static void free_channel(void *state)
 {
   struct predictor *g = state;
   if (g == NULL) return;
@@ -156,9 +156,11 @@ static enum gpnn_status prepare_variances(struct predictor *g, struct gpnn_error
   return status;
 }
 
-static enum gpnn_status tucker_make(void **state, const struct gpnn_channel *channel, int threads,
-                                    struct gpnn_error *err)
+static enum gpnn_status make_channel(void **state, const struct gpnn_channel *channel, int threads,
+                                     struct gpnn_error *err)
 {
+  if (channel->parameters->family != GPNN_FAMILY_TUCKER)
+    return gpnn_fail(err, GPNN_EMISMATCH, "not the parameters of a model on a grid of points");
   struct predictor *g = calloc(1, sizeof *g);
   if (g == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   g->threads = threads;
@@ -169,7 +171,7 @@ static enum gpnn_status tucker_make(void **state, const struct gpnn_channel *cha
   if (status == GPNN_OK)
     *state = g;
   else
-    tucker_free(g);
+    free_channel(g);
   return status;
 }
 
@@ -230,8 +232,8 @@ static void load(const struct predictor *g, size_t l, size_t n, const double *x,
 }
 
 /* After load(). */
-static void add_dimension(const struct predictor *g, size_t l,
-                          const struct gpnn_family_latent *latent, const struct tile *t)
+static void add_dimension(const struct predictor *g, size_t l, const struct gpnn_latent *latent,
+                          const struct tile *t)
 {
   const struct gpnn_tucker *tucker = &g->tucker;
   size_t m = tucker->shape.m[l];
@@ -254,7 +256,7 @@ static double left(double explained, double kept)
 }
 
 static void predict_tile(const struct predictor *g, size_t n, const double *x,
-                         const struct gpnn_family_latent *latent, const struct tile *t)
+                         const struct gpnn_latent *latent, const struct tile *t)
 {
   const struct gpnn_tucker_shape *shape = &g->tucker.shape;
   const double *v[GPNN_TUCKER_DIMENSIONS] = {NULL};
@@ -283,7 +285,7 @@ struct work {
   const struct predictor *g;
   size_t n;
   const double *x;
-  const struct gpnn_family_latent *latent;
+  const struct gpnn_latent *latent;
   double *blocks; /* a tile for each thread */
 };
 
@@ -297,15 +299,14 @@ static void predict_piece(void *context, size_t thread, size_t piece)
   const struct work *w = context;
   size_t first = piece * LANES, n = w->n - first < LANES ? w->n - first : LANES;
   const struct tile tile = tile_of(w->g, w->blocks + thread * tile_size(w->g));
-  const struct gpnn_family_latent latent = {.mean = from(w->latent->mean, first),
-                                            .variance = from(w->latent->variance, first),
-                                            .nearest = from(w->latent->nearest, first)};
+  const struct gpnn_latent latent = {.mean = from(w->latent->mean, first),
+                                     .variance = from(w->latent->variance, first),
+                                     .nearest = from(w->latent->nearest, first)};
   predict_tile(w->g, n, w->x + first * w->g->tucker.shape.p, &latent, &tile);
 }
 
-static enum gpnn_status tucker_predict(const void *state, size_t n, const double *x,
-                                       const struct gpnn_family_latent *latent,
-                                       struct gpnn_error *err)
+static enum gpnn_status predict_channel(const void *state, size_t n, const double *x,
+                                        const struct gpnn_latent *latent, struct gpnn_error *err)
 {
   enum { CHUNK = 16 }; /* tiles, which take about 100 us */
   const struct predictor *g = state;
@@ -400,7 +401,7 @@ static void explain_row(const struct predictor *g, size_t row, const struct join
   }
 }
 
-static enum gpnn_status tucker_joint(const void *state, size_t n, const double *x,
+static enum gpnn_status join_channel(const void *state, size_t n, const double *x,
                                      double *covariance, struct gpnn_error *err)
 {
   const struct predictor *g = state;
@@ -410,7 +411,6 @@ static enum gpnn_status tucker_joint(const void *state, size_t n, const double *
     return gpnn_fail(err, GPNN_EINVAL,
                      "the variance of this model is that of residuals, which says nothing of how "
                      "errors of rows go together");
-  if (n == 0) return GPNN_OK;
   enum gpnn_status status = joint_new(&j, g, n, err);
   if (status != GPNN_OK) return status;
   if (!g->is_constant) whiten_rows(g, n, x, &j);
@@ -426,8 +426,34 @@ static enum gpnn_status tucker_joint(const void *state, size_t n, const double *
   return GPNN_OK;
 }
 
-const struct gpnn_family_ops gpnn_tucker_ops = {.family = GPNN_FAMILY_TUCKER,
-                                                .make = tucker_make,
-                                                .predict = tucker_predict,
-                                                .joint = tucker_joint,
-                                                .free = tucker_free};
+/* ---- the model ---------------------------------------------------------------------------- */
+
+static enum gpnn_status tucker_make(void **state, size_t n, const struct gpnn_channel *channels,
+                                    const struct gpnn_model_options *options,
+                                    struct gpnn_error *err)
+{
+  return gpnn_stored_model_new(state, n, channels, options->threads, make_channel, free_channel,
+                               err);
+}
+
+static enum gpnn_status tucker_predict(const void *state, const struct gpnn_query *query,
+                                       const struct gpnn_latent *latent, struct gpnn_counts *counts,
+                                       struct gpnn_error *err)
+{
+  (void)counts; /* whose events are those of single rows */
+  return gpnn_stored_model_predict(state, query, latent, predict_channel, err);
+}
+
+static enum gpnn_status tucker_joint(const void *state, size_t channel,
+                                     const struct gpnn_query *query,
+                                     const struct gpnn_errors *errors, double *covariance,
+                                     struct gpnn_error *err)
+{
+  return gpnn_stored_model_joint(state, channel, query, errors, covariance, join_channel, err);
+}
+
+const struct gpnn_model_ops gpnn_tucker_ops = {.make = tucker_make,
+                                               .with = gpnn_stored_model_with,
+                                               .predict = tucker_predict,
+                                               .joint = tucker_joint,
+                                               .free = gpnn_stored_model_free};

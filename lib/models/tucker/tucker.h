@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "container/state.h"
 #include "kernel/kernel.h"
+#include "models/model.h"
 
 /* Dimensions of a grid, at most; points and ranks of one of them, at most. */
 enum { GPNN_TUCKER_DIMENSIONS = 8, GPNN_TUCKER_MOST_POINTS = 1000 };
@@ -58,6 +59,8 @@ struct gpnn_tucker {
   double *grid;                           /* owned; n_grid: these */
   double *numbers;                        /* owned; n_numbers */
 };
+
+extern const struct gpnn_model_ops gpnn_tucker_ops;
 
 /* Numbers of the core of this shape; SIZE_MAX if they cannot be counted. */
 size_t gpnn_tucker_core_size(const struct gpnn_tucker_shape *shape);

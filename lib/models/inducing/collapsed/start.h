@@ -1,7 +1,7 @@
 /*
  * collapsed_start: kernel, lengthscales, kernel scale and noise variance from a sample of the rows,
  * by the collapsed bound (models/inducing/collapsed/collapsed.h) with some of them as inducing
- * points. All families of variational models may start with what it finds.
+ * points. Every model of inducing points may start with what it finds.
  *
  * Threads: results do not depend on their number.
  */
