@@ -16,10 +16,6 @@ static const struct cli_word means[] = {
     {"tucker", TUCKER_FULL}, {"kron-sum", TUCKER_KRON_SUM}, CLI_END_OF_WORDS};
 static const struct cli_word covariances[] = {
     {"kron", TUCKER_KRON}, {"prior", TUCKER_PRIOR}, CLI_END_OF_WORDS};
-static const struct cli_word optimizers[] = {{"als", GPNN_TUCKER_ALS},
-                                             {"adagrad", GPNN_TUCKER_ADAGRAD},
-                                             {"adam", GPNN_TUCKER_ADAM},
-                                             CLI_END_OF_WORDS};
 static const struct cli_word variances[] = {{"auto", GPNN_TUCKER_VARIANCE_AUTO},
                                             {"variational", GPNN_TUCKER_VARIATIONAL},
                                             {"residual", GPNN_TUCKER_RESIDUAL},
@@ -48,11 +44,7 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "cov", covariance, "COV", "", covariances),
     CLI_TEXT_OF(0, "kernel", kernel, "KERNEL", "rbf, or a product of exp, matern32, matern52 (rbf)",
                 kernels),
-    CLI_CHOICE(0, "optimizer", fit.optimizer, "NAME", "", optimizers),
-    CLI_COUNT(0, "sweeps", fit.n_sweeps, "N", "als: at most (30)", 1, 1e6),
-    CLI_COUNT(0, "iterations", fit.n_steps, "N", "others: steps (50000)", 1, 1e9),
-    CLI_COUNT(0, "batch", fit.n_batch, "N", "others: rows per step (100)", 1, 1e9),
-    CLI_REAL(0, "rate", fit.rate, "R", "others: their rate (0.1)", 1e-6, 10),
+    CLI_COUNT(0, "sweeps", fit.n_sweeps, "N", "of least squares, at most (30)", 1, 1e6),
     CLI_SETTINGS(0, "fix", "NAME=V", "hold noise (0.1), kernelscale (1) at V", fixed),
     CLI_CHOICES(0, "free", freed, "NAME[,NAME]", "estimate them instead, beginning there", freed,
                 2),

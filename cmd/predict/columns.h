@@ -11,7 +11,7 @@
 
 #include "cmd/common/cli.h"
 #include "models/predict.h"
-#include "models/tucker/box.h"
+#include "models/tucker/tucker.h"
 
 /* Where rows are written. */
 struct sink {

@@ -67,20 +67,6 @@ static bool resolve_kernel(const struct cli *cli, struct tucker_arguments *a)
   return cli_refuse(cli, "option --kernel: rbf, exp, matern32 or matern52");
 }
 
-/* Options of one optimizer say nothing to another. */
-static bool check_optimizer(const struct cli *cli, const struct tucker_arguments *a)
-{
-  static const char *const of_batches[] = {"iterations", "batch", "rate"};
-  bool is_als = a->fit.optimizer == GPNN_TUCKER_ALS;
-  for (size_t i = 0; i < sizeof of_batches / sizeof *of_batches; i++)
-    if (is_als && cli_given(cli, of_batches[i]))
-      return cli_refuse(cli, "option --%s: applies to --optimizer adagrad and adam only",
-                        of_batches[i]);
-  if (!is_als && cli_given(cli, "sweeps"))
-    return cli_refuse(cli, "option --sweeps: applies to --optimizer als only");
-  return true;
-}
-
 bool tucker_resolve(const struct cli *cli, void *arguments)
 {
   struct tucker_arguments *a = arguments;
@@ -95,7 +81,7 @@ bool tucker_resolve(const struct cli *cli, void *arguments)
   }
   a->fit.seed = cli->seed;
   return resolve_shape(cli, a) && check_ranks(cli, a) && resolve_kernel(cli, a) &&
-         check_optimizer(cli, a) && cli_check_overwrite(cli, a->output, cli_operand(cli, 0)) &&
+         cli_check_overwrite(cli, a->output, cli_operand(cli, 0)) &&
          (a->trace == NULL || (cli_check_overwrite(cli, a->trace, cli_operand(cli, 0)) &&
                                cli_check_overwrite(cli, a->trace, a->output)));
 }

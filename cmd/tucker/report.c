@@ -26,11 +26,6 @@ static const char *variance_name(enum gpnn_tucker_variance variance)
   return variance == GPNN_TUCKER_RESIDUAL ? "residual" : "variational";
 }
 
-static const char *steps_name(const struct tucker_arguments *a)
-{
-  return a->fit.optimizer == GPNN_TUCKER_ALS ? "sweeps" : "steps";
-}
-
 static void note(const struct cli *cli, const struct tucker_arguments *a,
                  const struct gpnn_tucker_report *report)
 {
@@ -46,8 +41,8 @@ static void note(const struct cli *cli, const struct tucker_arguments *a,
     cli_note(cli,
              "kernel %s: a product of one for each input, which differs from that of distances",
              a->fit.kernel->name);
-  cli_note(cli, "bound %.6g, RMSE %.4g (standardised) after %zu %s%s", report->bound, report->rmse,
-           report->n_steps, steps_name(a), report->converged ? ": converged" : "");
+  cli_note(cli, "bound %.6g, RMSE %.4g (standardised) after %zu sweeps%s", report->bound,
+           report->rmse, report->n_sweeps, report->converged ? ": converged" : "");
   cli_note(cli, "covariance shrinkage %.3g, variance of residuals %.4g: variances are %s",
            report->shrinkage, report->residual, variance_name(report->variance));
 }
@@ -87,7 +82,7 @@ static void put(struct json *json, const struct gpnn_dataset *view,
   json_count(json, "rows", view->n);
   put_counts(json, "grid-size", report->shape.p, report->shape.m);
   put_counts(json, "rank", report->shape.p, report->shape.q);
-  json_count(json, "steps", report->n_steps);
+  json_count(json, "steps", report->n_sweeps);
   json_flag(json, "converged", report->converged);
   json_number(json, "bound", report->bound);
   json_number(json, "rmse", report->rmse);

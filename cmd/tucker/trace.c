@@ -53,7 +53,7 @@ static void put_row(struct trace *trace, const struct gpnn_tucker_progress *step
     put_text(trace, "\t");
   }
   if (trace->status == GPNN_OK)
-    trace->status = gpnn_output_printf(trace->output, &trace->err, "%zu\t%.3f", step->step,
+    trace->status = gpnn_output_printf(trace->output, &trace->err, "%zu\t%.3f", step->sweep,
                                        seconds_since(&trace->start));
   put_number(trace, step->bound);
   put_number(trace, step->rmse);
@@ -68,9 +68,7 @@ static void put_row(struct trace *trace, const struct gpnn_tucker_progress *step
 void trace_step(void *context, const struct gpnn_tucker_progress *progress)
 {
   struct trace *trace = context;
-  bool is_als = trace->fit->optimizer == GPNN_TUCKER_ALS;
-  progress_update(is_als ? "sweeps" : "steps", progress->step,
-                  is_als ? trace->fit->n_sweeps : trace->fit->n_steps);
+  progress_update("sweeps", progress->sweep, trace->fit->n_sweeps);
   if (trace->output != NULL) put_row(trace, progress);
 }
 

@@ -67,7 +67,6 @@ enum gpnn_rng_purpose {
   GPNN_RNG_SVGP = 73,          /* minibatches of a sparse process */
   GPNN_RNG_TRUNCATION = 75,    /* when conjugate gradients of a random length end */
   GPNN_RNG_DIAG_BATCH = 76,    /* the order in which an epoch of batches takes rows */
-  GPNN_RNG_TUCKER_BATCH = 84,  /* rows of its minibatches */
   GPNN_RNG_TUCKER_BEGIN = 83,  /* factors of a Tucker model before they are estimated */
   GPNN_RNG_TUCKER_SAMPLE = 85, /* rows that its lengthscales are estimated from */
   GPNN_RNG_TEST = 99,          /* tests only */

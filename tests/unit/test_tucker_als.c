@@ -1,8 +1,7 @@
 #include "tucker_dense.h"
 
 #include "linalg/blas_threads.h"
-#include "models/tucker/als.h"
-#include "models/tucker/bound.h"
+#include "models/tucker/tucker_private.h"
 
 static double bound_of(const struct tucker_case *c, double *gradient)
 {

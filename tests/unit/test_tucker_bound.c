@@ -1,10 +1,7 @@
 #include "tucker_dense.h"
 
 #include "linalg/blas_threads.h"
-#include "models/tucker/bound.h"
-#include "models/tucker/core.h"
-#include "models/tucker/matrices.h"
-#include "models/tucker/tune.h"
+#include "models/tucker/tucker_private.h"
 
 static const char *const kernels[] = {"rbf", "exp", "matern32", "matern52"};
 enum { N_KERNELS = sizeof kernels / sizeof *kernels };

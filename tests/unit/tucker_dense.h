@@ -9,7 +9,7 @@
 #include "random.h"
 #include "unit.h"
 
-#include "models/tucker/rows.h"
+#include "models/tucker/tucker_private.h"
 #include "models/tucker/tucker.h"
 
 /* A model and its rows. */

@@ -1,4 +1,4 @@
-#include "models/tucker/als.h"
+#include "models/tucker/tucker_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,8 +9,6 @@
 #include "linalg/blas.h"
 #include "linalg/cg.h"
 #include "linalg/cholesky.h"
-#include "models/tucker/core.h"
-#include "models/tucker/matrices.h"
 
 #define MEMORY_FOR "for least squares on a grid"
 
@@ -51,7 +49,7 @@ struct step {
   double kernelscale, noise;
 };
 
-/* ---- memory ------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------- */
 
 void gpnn_tucker_als_free(struct gpnn_tucker_als *a)
 {
@@ -154,7 +152,7 @@ enum gpnn_status gpnn_tucker_als_set(struct gpnn_tucker_als *als, const struct g
   return gpnn_tucker_matrices_set(&als->matrices, tucker, err);
 }
 
-/* ---- sums over rows ----------------------------------------------------------------------- */
+/* ---- sums over rows ------------------------------------------------------------------------ */
 
 /* The design of n rows from 'first' on: what the mean of each is linear in.  For a factor these are
  * correlations whitened by L_R, so that the prior's part of the equations is well conditioned. */
@@ -234,7 +232,7 @@ static enum gpnn_status sum_rows(struct step *step, struct gpnn_error *err)
                                step, err);
 }
 
-/* ---- the prior's part --------------------------------------------------------------------- */
+/* ---- the prior's part ---------------------------------------------------------------------- */
 
 static void find_gram(struct gpnn_tucker_als *a, const struct gpnn_tucker *t, size_t l)
 {
@@ -298,7 +296,7 @@ static void fill_normal(void *context, double *matrix)
     add_factor_penalty(step, matrix);
 }
 
-/* ---- solving ------------------------------------------------------------------------------ */
+/* ---- solving ------------------------------------------------------------------------------- */
 
 static enum gpnn_status solve_dense(struct step *step, struct gpnn_error *err)
 {
@@ -396,7 +394,7 @@ enum gpnn_status gpnn_tucker_als_factor(struct gpnn_tucker_als *als, struct gpnn
   return GPNN_OK;
 }
 
-/* ---- the gauge ---------------------------------------------------------------------------- */
+/* ---- the gauge ----------------------------------------------------------------------------- */
 
 /* G_l, for which the caller's matrix has room. */
 struct gram {

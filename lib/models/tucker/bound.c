@@ -1,4 +1,4 @@
-#include "models/tucker/bound.h"
+#include "models/tucker/tucker_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +8,6 @@
 #include "base/threads.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
-#include "models/tucker/core.h"
-#include "models/tucker/matrices.h"
 
 #define MEMORY_FOR "for a grid of inducing points"
 
@@ -33,7 +31,7 @@ struct gpnn_tucker_bound {
   double *block;                        /* owned: g and these */
 };
 
-/* ---- memory ------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------- */
 
 void gpnn_tucker_bound_free(struct gpnn_tucker_bound *b)
 {
@@ -103,7 +101,7 @@ enum gpnn_status gpnn_tucker_bound_new(struct gpnn_tucker_bound **bound,
   return status;
 }
 
-/* ---- rows --------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------- */
 
 /* What the pieces of rows need to know. */
 struct rows {
@@ -254,7 +252,7 @@ static enum gpnn_status take_piece(void *context, size_t thread, size_t piece,
   return GPNN_OK;
 }
 
-/* ---- the prior ---------------------------------------------------------------------------- */
+/* ---- the prior ----------------------------------------------------------------------------- */
 
 /* G_l of all dimensions. */
 static void find_grams(struct gpnn_tucker_bound *b, const struct gpnn_tucker *t)
@@ -329,7 +327,7 @@ static void add_divergence(struct gpnn_tucker_bound *b, const struct gpnn_tucker
   gradient[t->lengthscale + l] -= scale * sum;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------------------------- */
 
 static void add_prior(const struct rows *rows, double quadratic, double *gradient)
 {

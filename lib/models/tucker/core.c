@@ -1,10 +1,10 @@
-#include "models/tucker/core.h"
+#include "models/tucker/tucker_private.h"
 
 #include <string.h>
 
 #include "linalg/blas.h"
 
-/* ---- Kronecker products ------------------------------------------------------------------- */
+/* ---- Kronecker products -------------------------------------------------------------------- */
 
 /* y = (A x)', x being 'columns' by 'rest' and y 'rest' by 'rows', all row-major. */
 static void multiply_and_turn(size_t rows, size_t columns, size_t rest, const double *a,
@@ -30,7 +30,7 @@ void gpnn_kronecker_multiply(size_t p, const size_t *rows, const size_t *columns
   }
 }
 
-/* ---- one vector for each mode ------------------------------------------------------------- */
+/* ---- one vector for each mode -------------------------------------------------------------- */
 
 /* How many numbers the modes after 'mode' span. */
 static size_t rest_after(const struct gpnn_tucker_shape *shape, size_t mode)
@@ -134,7 +134,7 @@ void gpnn_tucker_core_partials(const struct gpnn_tucker_shape *shape, const doub
   }
 }
 
-/* ---- a matrix for each mode --------------------------------------------------------------- */
+/* ---- a matrix for each mode ---------------------------------------------------------------- */
 
 /* The element-wise product of all G but that of 'mode', for a diagonal core. */
 static double others_at(const struct gpnn_tucker_shape *shape, size_t mode, const double *const *g,

@@ -6,14 +6,8 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
-#include "models/tucker/als.h"
-#include "models/tucker/bound.h"
-#include "models/tucker/choose.h"
-#include "models/tucker/descend.h"
-#include "models/tucker/matrices.h"
-#include "models/tucker/place.h"
-#include "models/tucker/reduce.h"
-#include "models/tucker/tune.h"
+#include "linalg/blas.h"
+#include "models/tucker/tucker_private.h"
 
 #define MEMORY_FOR "for a grid of inducing points"
 
@@ -38,9 +32,6 @@ struct gpnn_tucker_options gpnn_tucker_usual_options(void)
                                       .margin = 0.05,
                                       .kernel = gpnn_kernel_by_name("rbf"),
                                       .n_sweeps = 30,
-                                      .n_steps = 50000,
-                                      .n_batch = 100,
-                                      .rate = 0.1,
                                       .noise = 0.1,
                                       .kernelscale = 1,
                                       .jitter = GPNN_TUCKER_JITTER,
@@ -70,7 +61,7 @@ static void release(struct fit *f)
   free(f->row);
 }
 
-/* ---- the grid ----------------------------------------------------------------------------- */
+/* ---- the grid ------------------------------------------------------------------------------ */
 
 static enum gpnn_status check(const struct gpnn_dataset *view, const struct gpnn_tucker_options *o,
                               struct gpnn_error *err)
@@ -162,15 +153,15 @@ static enum gpnn_status prepare(struct fit *f, struct gpnn_error *err)
   return status;
 }
 
-/* ---- progress ----------------------------------------------------------------------------- */
+/* ---- progress ------------------------------------------------------------------------------ */
 
-static void tell(const struct fit *f, size_t step, const struct gpnn_tucker_value *value)
+static void tell(const struct fit *f, size_t sweep, const struct gpnn_tucker_value *value)
 {
   const struct gpnn_tucker *t = &f->t;
   double lengthscale[GPNN_TUCKER_DIMENSIONS];
   if (f->options->progress == NULL) return;
   for (size_t l = 0; l < t->shape.p; l++) lengthscale[l] = exp(t->numbers[t->lengthscale + l]);
-  const struct gpnn_tucker_progress progress = {.step = step,
+  const struct gpnn_tucker_progress progress = {.sweep = sweep,
                                                 .bound = value->bound,
                                                 .rmse = sqrt(value->squares / (double)f->data.n),
                                                 .p = t->shape.p,
@@ -181,17 +172,12 @@ static void tell(const struct fit *f, size_t step, const struct gpnn_tucker_valu
   f->options->progress(f->options->progress_context, &progress);
 }
 
-static void tell_batch(void *context, size_t step, const struct gpnn_tucker_value *value)
-{
-  tell(context, step, value);
-}
-
 static enum gpnn_status evaluate(struct fit *f, struct gpnn_error *err)
 {
   return gpnn_tucker_bound_at(f->bound, &f->t, &f->data, &f->value, NULL, err);
 }
 
-/* ---- least squares in turn ---------------------------------------------------------------- */
+/* ---- least squares in turn ----------------------------------------------------------------- */
 
 /* Kernel scale and noise variance in closed form (17.48). */
 static enum gpnn_status free_scales(struct fit *f, struct gpnn_error *err)
@@ -238,7 +224,7 @@ static enum gpnn_status sweep_until_converged(struct fit *f, struct gpnn_error *
     if (status == GPNN_OK) status = sweep(f, err);
     if (status != GPNN_OK) return status;
     tell(f, s + 1, &f->value);
-    f->report->n_steps = s + 1;
+    f->report->n_sweeps = s + 1;
     f->report->converged = fabs(last - loss(f)) < CONVERGED * last;
     if (f->report->converged) return GPNN_OK;
     last = loss(f);
@@ -267,29 +253,7 @@ static enum gpnn_status alternate(struct fit *f, struct gpnn_error *err)
   return status;
 }
 
-/* ---- steps -------------------------------------------------------------------------------- */
-
-static enum gpnn_status descend(struct fit *f, struct gpnn_error *err)
-{
-  const struct gpnn_tucker_options *o = f->options;
-  const struct gpnn_tucker_descent descent = {.adam = o->optimizer == GPNN_TUCKER_ADAM,
-                                              .n_steps = o->n_steps,
-                                              .n_batch = o->n_batch,
-                                              .rate = o->rate,
-                                              .frees_noise = o->frees_noise,
-                                              .frees_kernelscale = o->frees_kernelscale,
-                                              .seed = o->seed,
-                                              .progress = tell_batch,
-                                              .progress_context = f};
-  enum gpnn_status status = gpnn_tucker_begin(&f->t, o->seed, 1, 0.1, err);
-  if (status == GPNN_OK) status = allocate(f, err);
-  if (status == GPNN_OK)
-    status = gpnn_tucker_descend(f->bound, &f->t, &f->data, &f->groups, &descent, err);
-  f->report->n_steps = o->n_steps;
-  return status;
-}
-
-/* ---- results ------------------------------------------------------------------------------ */
+/* ---- results ------------------------------------------------------------------------------- */
 
 /* The mean squared residual of the rows held out, or of the training rows. */
 static enum gpnn_status find_residual(struct fit *f, double *residual, struct gpnn_error *err)
@@ -376,10 +340,92 @@ enum gpnn_status gpnn_tucker_fit(const struct gpnn_dataset *view,
   *report = (struct gpnn_tucker_report){0};
   enum gpnn_status status = check(view, options, err);
   if (status == GPNN_OK) status = prepare(&f, err);
-  if (status == GPNN_OK)
-    status = options->optimizer == GPNN_TUCKER_ALS ? alternate(&f, err) : descend(&f, err);
+  if (status == GPNN_OK) status = alternate(&f, err);
   if (status == GPNN_OK) status = finish_report(&f, err);
   if (status == GPNN_OK) status = keep(&f, params, arrays, err);
   release(&f);
+  return status;
+}
+
+/* ---- lower ranks --------------------------------------------------------------------------- */
+
+/* A model of rank 'q' in one dimension and as before in the others. */
+static enum gpnn_status shrink(struct gpnn_tucker *t, size_t l, size_t q, const double *vectors,
+                               double *work, struct gpnn_error *err)
+{
+  struct gpnn_tucker_shape shape = t->shape;
+  struct gpnn_tucker to;
+  shape.q[l] = q;
+  enum gpnn_status status = gpnn_tucker_new(&to, &shape, t->kernel, err);
+  if (status != GPNN_OK) return status;
+  size_t m = shape.m[l], before = t->shape.q[l];
+  to.jitter = t->jitter;
+  to.has_covariance = t->has_covariance;
+  memcpy(to.grid, t->grid, t->n_grid * sizeof *t->grid);
+  memcpy(to.numbers + to.rho[0], t->numbers + t->rho[0],
+         (t->n_numbers - t->rho[0]) * sizeof *t->numbers);
+  for (size_t k = 0; k < shape.p; k++)
+    if (k != l)
+      memcpy(to.numbers + to.factor[k], t->numbers + t->factor[k],
+             shape.m[k] * shape.q[k] * sizeof *t->numbers);
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)m, (int)q, (int)before, 1,
+              t->numbers + t->factor[l], (int)before, vectors, (int)before, 0,
+              to.numbers + to.factor[l], (int)q);
+  gpnn_tucker_core_transform(&t->shape, l, q, vectors, t->numbers, work);
+  memcpy(to.numbers, t->numbers, to.n_core * sizeof *t->numbers);
+  gpnn_tucker_release(t);
+  *t = to;
+  return GPNN_OK;
+}
+
+/* Eigenvectors of the unfolding times its transpose, the greatest first, as rows. */
+static enum gpnn_status find_vectors(const struct gpnn_tucker *t, size_t l, double *vectors,
+                                     double *values, double *work, struct gpnn_error *err)
+{
+  size_t q = t->shape.q[l];
+  double *gram = gpnn_alloc(q, q, sizeof *gram), *g[GPNN_TUCKER_DIMENSIONS] = {NULL};
+  lapack_int info = 0;
+  bool has_memory = gram != NULL;
+  for (size_t k = 0; k < t->shape.p && has_memory; k++) {
+    has_memory = (g[k] = gpnn_alloc(t->shape.q[k], t->shape.q[k], sizeof *gram)) != NULL;
+    for (size_t j = 0; j < t->shape.q[k] && has_memory; j++) g[k][j * (t->shape.q[k] + 1)] = 1;
+  }
+  if (has_memory) {
+    gpnn_tucker_core_gram(&t->shape, l, t->numbers, (const double *const *)g, gram, work);
+    info = LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'L', (int)q, gram, (int)q, values);
+    for (size_t a = 0; a < q; a++)
+      memcpy(vectors + a * q, gram + (q - 1 - a) * q, q * sizeof *vectors);
+  }
+  for (size_t k = 0; k < t->shape.p; k++) free(g[k]);
+  free(gram);
+  if (!has_memory) return gpnn_fail_memory(err, "for the ranks of a grid");
+  return info == 0 ? GPNN_OK : gpnn_fail(err, GPNN_ENUMERIC, "the ranks of a grid cannot be found");
+}
+
+static enum gpnn_status reduce(struct gpnn_tucker *t, size_t l, double share,
+                               struct gpnn_error *err)
+{
+  size_t q = t->shape.q[l], kept = 1;
+  double *work = gpnn_alloc(gpnn_tucker_core_work(&t->shape), 1, sizeof *work);
+  double *vectors = gpnn_alloc(q, q + 1, sizeof *vectors);
+  enum gpnn_status status = work == NULL || vectors == NULL
+                                ? gpnn_fail_memory(err, "for the ranks of a grid")
+                                : find_vectors(t, l, vectors, vectors + q * q, work, err);
+  if (status == GPNN_OK) {
+    const double *values = vectors + q * q; /* ascending */
+    while (kept < q && values[q - 1 - kept] > share * share * values[q - 1]) kept++;
+    if (kept < q) status = shrink(t, l, kept, vectors, work, err);
+  }
+  free(work);
+  free(vectors);
+  return status;
+}
+
+enum gpnn_status gpnn_tucker_reduce(struct gpnn_tucker *tucker, double share,
+                                    struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t l = 0; l < tucker->shape.p && !tucker->shape.is_diagonal && status == GPNN_OK; l++)
+    status = reduce(tucker, l, share, err);
   return status;
 }

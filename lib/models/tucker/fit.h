@@ -1,10 +1,7 @@
 /*
  * tucker_fit: estimates a Tucker model (models/tucker/tucker.h) from the rows of a
- * target, as family.h wants it.
- *
- * Factors and core are estimated by least squares in turn, between steps of the lengthscales and
- * of the covariance of the grid's values (gpnn-methods(7), equations 17.44 to 17.48); or everything
- * together by Adagrad or Adam from random batches.
+ * target: factors and core by least squares in turn, between steps of the lengthscales and of the
+ * covariance of the grid's values (gpnn-methods(7), equations 17.44 to 17.48).
  */
 #ifndef GPNN_MODELS_TUCKER_FIT_H
 #define GPNN_MODELS_TUCKER_FIT_H
@@ -20,22 +17,16 @@
 #include "kernel/parameters.h"
 #include "models/tucker/tucker.h"
 
-enum gpnn_tucker_optimizer {
-  GPNN_TUCKER_ALS = 0,
-  GPNN_TUCKER_ADAGRAD = 1,
-  GPNN_TUCKER_ADAM = 2,
-};
-
 enum gpnn_tucker_variance {
   GPNN_TUCKER_VARIANCE_AUTO = 0, /* residual where the shrinkage is above 0.1 */
   GPNN_TUCKER_VARIATIONAL = 1,   /* that of q(f) */
   GPNN_TUCKER_RESIDUAL = 2,      /* the same for all rows: that of what is left of rows held out */
 };
 
-/* What is known after a sweep, or after a hundredth of the steps. */
+/* What is known after a sweep. */
 struct gpnn_tucker_progress {
-  size_t step;  /* sweeps or steps taken */
-  double bound; /* (17.38), of all rows; of a batch's by Adagrad and Adam */
+  size_t sweep; /* how many there were */
+  double bound; /* (17.38), of all rows */
   double rmse;  /* of the rows, standardised */
   size_t p;     /* lengthscales */
   const double *lengthscale;
@@ -56,11 +47,8 @@ struct gpnn_tucker_options {
                                           Kronecker products */
   bool has_prior_covariance;           /* rho is not used: variances are those of the prior */
   const struct gpnn_kernel *kernel;    /* that has a smoothness of its own */
-  enum gpnn_tucker_optimizer optimizer;
-  size_t n_sweeps;           /* of least squares, at most */
-  size_t n_steps, n_batch;   /* of Adagrad and Adam: steps, and rows of a batch */
-  double rate;               /* of Adagrad and Adam, > 0 */
-  double noise, kernelscale; /* > 0: what they stay, or begin with */
+  size_t n_sweeps;                     /* of least squares, at most */
+  double noise, kernelscale;           /* > 0: what they stay, or begin with */
   bool frees_noise, frees_kernelscale;
   double jitter; /* > 0 */
   enum gpnn_tucker_variance variance;
@@ -80,7 +68,7 @@ struct gpnn_tucker_options gpnn_tucker_usual_options(void);
 
 struct gpnn_tucker_report {
   struct gpnn_tucker_shape shape; /* ranks as they turned out */
-  size_t n_steps;                 /* sweeps or steps taken */
+  size_t n_sweeps;                /* of least squares */
   bool converged;                 /* the bound changed by less than 1e-5 of itself in a sweep */
   double bound, rmse;             /* of the training rows */
   double shrinkage;               /* (17.50) */

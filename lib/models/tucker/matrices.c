@@ -1,4 +1,4 @@
-#include "models/tucker/matrices.h"
+#include "models/tucker/tucker_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 
-/* ---- memory ------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------- */
 
 enum gpnn_status gpnn_tucker_matrices_new(struct gpnn_tucker_matrices *matrices,
                                           const struct gpnn_tucker *tucker, struct gpnn_error *err)
@@ -35,7 +35,7 @@ void gpnn_tucker_matrices_release(struct gpnn_tucker_matrices *matrices)
   *matrices = (struct gpnn_tucker_matrices){0};
 }
 
-/* ---- the divergence ----------------------------------------------------------------------- */
+/* ---- the divergence ------------------------------------------------------------------------ */
 
 double gpnn_tucker_rest(double lambda)
 {
@@ -57,7 +57,7 @@ double gpnn_tucker_divergence(size_t p, double n_points, const double *mean,
   return 0.5 * n_points * twice;
 }
 
-/* ---- matrices of a dimension -------------------------------------------------------------- */
+/* ---- matrices of a dimension --------------------------------------------------------------- */
 
 static void fill_correlations(const struct gpnn_tucker *t, size_t l,
                               const struct gpnn_tucker_matrix *own)

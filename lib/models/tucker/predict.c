@@ -10,15 +10,18 @@
 #include "dataset/stored.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
+#include "linalg/simd.h"
 #include "models/stored_model.h"
 #include "models/tucker/fit.h"
-#include "models/tucker/lanes.h"
-#include "models/tucker/matrices.h"
 #include "models/tucker/tucker.h"
+#include "models/tucker/tucker_private.h"
 
 #define MEMORY_FOR "for predictions of a grid"
 
-enum { LANES = GPNN_TUCKER_LANES };
+/* Rows of a tile, side by side: number j of row i is at [j * LANES + i].  Every loop is over rows,
+ * which are the lanes of vectors, and each is computed alike wherever in the tile it is
+ * (gpnn-methods(7), equations 17.35, 17.37 and 17.51). */
+enum { LANES = 32 };
 
 struct predictor {
   struct gpnn_tucker tucker;
@@ -42,7 +45,7 @@ static void free_channel(void *state)
   free(g);
 }
 
-/* ---- making ------------------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------------------------- */
 
 static enum gpnn_status restore(struct predictor *g, const struct gpnn_channel *channel,
                                 struct gpnn_error *err)
@@ -175,7 +178,134 @@ static enum gpnn_status make_channel(void **state, const struct gpnn_channel *ch
   return status;
 }
 
-/* ---- tiles of rows ------------------------------------------------------------------------ */
+/* ---- lanes --------------------------------------------------------------------------------- */
+
+/* to[k] = sum_j a[j * n_to + k] from[j] for n_from numbers of each row; k < n_to. */
+GPNN_SIMD static void lanes_multiply(size_t n_from, size_t n_to, const double *restrict a,
+                                     const double *restrict from, double *restrict to)
+{
+  for (size_t k = 0; k < n_to; k++) {
+    double sum[LANES] = {0};
+    for (size_t j = 0; j < n_from; j++) {
+      double factor = a[j * n_to + k];
+#pragma omp simd
+      for (size_t i = 0; i < LANES; i++) sum[i] += factor * from[j * LANES + i];
+    }
+    memcpy(to + k * LANES, sum, sizeof sum);
+  }
+}
+
+/* Distances are limited so that their squares stay finite. */
+static const double most_distance = 1e100;
+
+/* r[j]: the squared distance of x, one number of each row, from point j in lengthscales. */
+GPNN_SIMD static void lanes_distances(size_t m, const double *restrict points,
+                                      double inverse_lengthscale, const double *restrict x,
+                                      double *restrict r)
+{
+  for (size_t j = 0; j < m; j++) {
+#pragma omp simd
+    for (size_t i = 0; i < LANES; i++) {
+      double distance = (x[i] - points[j]) * inverse_lengthscale;
+      distance = distance < 0 ? -distance : distance;
+      distance = distance > most_distance ? most_distance : distance;
+      r[j * LANES + i] = distance * distance;
+    }
+  }
+}
+
+/* Adds to 'outside' the squared distance of x from [low, high] in lengthscales. */
+GPNN_SIMD static void lanes_outside(double low, double high, double inverse_lengthscale,
+                                    const double *restrict x, double *restrict outside)
+{
+#pragma omp simd
+  for (size_t i = 0; i < LANES; i++) {
+    double beyond = x[i] < low ? low - x[i] : x[i] > high ? x[i] - high : 0;
+    beyond *= inverse_lengthscale;
+    beyond = beyond > most_distance ? most_distance : beyond;
+    outside[i] += beyond * beyond;
+  }
+}
+
+/* Multiplies 'explained' by sum_k h[k]^2, and 'kept' by sum_k share[k] h[k]^2; k < m. */
+GPNN_SIMD static void lanes_explain(size_t m, const double *restrict share,
+                                    const double *restrict h, double *restrict explained,
+                                    double *restrict kept)
+{
+  double all[LANES] = {0}, part[LANES] = {0};
+  for (size_t k = 0; k < m; k++) {
+    double factor = share[k];
+#pragma omp simd
+    for (size_t i = 0; i < LANES; i++) {
+      double square = h[k * LANES + i] * h[k * LANES + i];
+      all[i] += square;
+      part[i] += factor * square;
+    }
+  }
+#pragma omp simd
+  for (size_t i = 0; i < LANES; i++) {
+    explained[i] *= all[i];
+    kept[i] *= part[i];
+  }
+}
+
+/* ---- the core ------------------------------------------------------------------------------ */
+
+/* sum_k w_k prod_l v_lk. */
+GPNN_SIMD static void contract_diagonal(size_t p, size_t q, const double *restrict core,
+                                        const double *const *v, double *restrict mean)
+{
+  memset(mean, 0, LANES * sizeof *mean);
+  for (size_t k = 0; k < q; k++) {
+    double product[LANES];
+    for (size_t i = 0; i < LANES; i++) product[i] = core[k];
+    for (size_t l = 0; l < p; l++) {
+      const double *restrict own = v[l] + k * LANES;
+#pragma omp simd
+      for (size_t i = 0; i < LANES; i++) product[i] *= own[i];
+    }
+#pragma omp simd
+    for (size_t i = 0; i < LANES; i++) mean[i] += product[i];
+  }
+}
+
+GPNN_SIMD static void add_product(const double *restrict a, const double *restrict b,
+                                  double *restrict sum)
+{
+#pragma omp simd
+  for (size_t i = 0; i < LANES; i++) sum[i] += a[i] * b[i];
+}
+
+/* Contracts the modes from 'mode' on of a part of the core, to which the indices of the modes
+ * before have led, into 'to'; returns the end of that part. */
+static const double *contract(const struct gpnn_tucker_shape *shape, size_t mode,
+                              const double *core, const double *const *v, double *work, double *to)
+{
+  size_t q = shape->q[mode];
+  if (mode + 1 == shape->p) {
+    lanes_multiply(q, 1, core, v[mode], to);
+    return core + q;
+  }
+  memset(to, 0, LANES * sizeof *to);
+  for (size_t k = 0; k < q; k++) {
+    core = contract(shape, mode + 1, core, v, work + LANES, work);
+    add_product(v[mode] + k * LANES, work, to);
+  }
+  return core;
+}
+
+/* The core contracted with the vectors v[l] (q_l numbers of each row) in every mode.  'work' has
+ * GPNN_TUCKER_DIMENSIONS numbers for each row. */
+static void lanes_contract(const struct gpnn_tucker_shape *shape, const double *core,
+                           const double *const *v, double *work, double *mean)
+{
+  if (shape->is_diagonal)
+    contract_diagonal(shape->p, shape->q[0], core, v, mean);
+  else
+    contract(shape, 0, core, v, work, mean);
+}
+
+/* ---- tiles of rows ------------------------------------------------------------------------- */
 
 /* Scratch memory of a thread, in one block. */
 struct tile {
@@ -227,7 +357,7 @@ static void load(const struct predictor *g, size_t l, size_t n, const double *x,
 {
   size_t p = g->tucker.shape.p, m = g->tucker.shape.m[l];
   for (size_t i = 0; i < LANES; i++) t->x[i] = x[(i < n ? i : n - 1) * p + l];
-  gpnn_tucker_lanes_distances(m, g->tucker.points[l], g->inverse[l], t->x, t->r);
+  lanes_distances(m, g->tucker.points[l], g->inverse[l], t->x, t->r);
   gpnn_kernel_correlate(g->tucker.kernel, 0, m * LANES, t->r);
 }
 
@@ -239,14 +369,13 @@ static void add_dimension(const struct predictor *g, size_t l, const struct gpnn
   size_t m = tucker->shape.m[l];
   const double *points = tucker->points[l];
   if (latent->mean != NULL)
-    gpnn_tucker_lanes_multiply(m, tucker->shape.q[l], tucker->numbers + tucker->factor[l], t->r,
-                               t->v[l]);
+    lanes_multiply(m, tucker->shape.q[l], tucker->numbers + tucker->factor[l], t->r, t->v[l]);
   if (latent->variance != NULL && !g->is_constant) {
-    gpnn_tucker_lanes_multiply(m, m, g->whitener[l], t->r, t->h);
-    gpnn_tucker_lanes_explain(m, g->share[l], t->h, t->explained, t->kept);
+    lanes_multiply(m, m, g->whitener[l], t->r, t->h);
+    lanes_explain(m, g->share[l], t->h, t->explained, t->kept);
   }
   if (latent->nearest != NULL)
-    gpnn_tucker_lanes_outside(points[0], points[m - 1], g->inverse[l], t->x, t->outside);
+    lanes_outside(points[0], points[m - 1], g->inverse[l], t->x, t->outside);
 }
 
 /* The share of the prior variance that is left (17.36). */
@@ -269,7 +398,7 @@ static void predict_tile(const struct predictor *g, size_t n, const double *x,
     v[l] = t->v[l];
   }
   if (latent->mean != NULL) {
-    gpnn_tucker_lanes_contract(shape, g->tucker.numbers, v, t->work, t->mean);
+    lanes_contract(shape, g->tucker.numbers, v, t->work, t->mean);
     memcpy(latent->mean, t->mean, n * sizeof *t->mean);
   }
   for (size_t i = 0; i < n && latent->variance != NULL; i++)
@@ -279,7 +408,7 @@ static void predict_tile(const struct predictor *g, size_t n, const double *x,
     latent->nearest[i] = sqrt(t->outside[i]);
 }
 
-/* ---- predictions -------------------------------------------------------------------------- */
+/* ---- predictions --------------------------------------------------------------------------- */
 
 struct work {
   const struct predictor *g;
@@ -320,7 +449,7 @@ static enum gpnn_status predict_channel(const void *state, size_t n, const doubl
   return GPNN_OK;
 }
 
-/* ---- joint covariances -------------------------------------------------------------------- */
+/* ---- joint covariances --------------------------------------------------------------------- */
 
 /* For the covariance of rows (17.52): in one dimension, h of each. */
 struct joint {
@@ -359,7 +488,7 @@ static void whiten_rows(const struct predictor *g, size_t n, const double *x, co
     for (size_t first = 0; first < n; first += LANES) {
       size_t here = n - first < LANES ? n - first : LANES;
       load(g, l, here, x + first * p, &t);
-      gpnn_tucker_lanes_multiply(m, m, g->whitener[l], t.r, t.h);
+      lanes_multiply(m, m, g->whitener[l], t.r, t.h);
       for (size_t i = 0; i < here; i++)
         for (size_t k = 0; k < m; k++) j->h[l][(first + i) * m + k] = t.h[k * LANES + i];
     }
@@ -426,7 +555,7 @@ static enum gpnn_status join_channel(const void *state, size_t n, const double *
   return GPNN_OK;
 }
 
-/* ---- the model ---------------------------------------------------------------------------- */
+/* ---- the model ----------------------------------------------------------------------------- */
 
 static enum gpnn_status tucker_make(void **state, size_t n, const struct gpnn_channel *channels,
                                     const struct gpnn_model_options *options,

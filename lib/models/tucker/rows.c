@@ -1,4 +1,4 @@
-#include "models/tucker/rows.h"
+#include "models/tucker/tucker_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,11 +7,10 @@
 #include "base/memory.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
-#include "models/tucker/core.h"
 
 enum { TILE = GPNN_TUCKER_TILE };
 
-/* ---- memory ------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------- */
 
 static size_t most_points(const struct gpnn_tucker_shape *shape)
 {
@@ -52,7 +51,7 @@ void gpnn_tucker_tile_release(struct gpnn_tucker_tile *tile)
   *tile = (struct gpnn_tucker_tile){0};
 }
 
-/* ---- means -------------------------------------------------------------------------------- */
+/* ---- means --------------------------------------------------------------------------------- */
 
 static void correlate(const struct gpnn_tucker *t, const struct gpnn_tucker_data *data,
                       size_t first, size_t n, size_t l, bool with_slope,
@@ -100,7 +99,7 @@ void gpnn_tucker_tile_means(const struct gpnn_tucker *tucker, size_t n,
   }
 }
 
-/* ---- variances ---------------------------------------------------------------------------- */
+/* ---- variances ----------------------------------------------------------------------------- */
 
 void gpnn_tucker_tile_whiten(const struct gpnn_tucker *tucker,
                              const struct gpnn_tucker_matrices *matrices, size_t l, size_t n,

@@ -101,4 +101,19 @@ GPNN_MUST_CHECK enum gpnn_status
 gpnn_tucker_restore(struct gpnn_tucker *tucker, size_t p, const struct gpnn_kernel *kernel,
                     const char *target, const struct gpnn_state *arrays, struct gpnn_error *err);
 
+/* In standardised units; its bounds belong to it. */
+struct gpnn_tucker_box {
+  size_t p;
+  double low[GPNN_TUCKER_DIMENSIONS], high[GPNN_TUCKER_DIMENSIONS];
+};
+
+/* The box of a channel of a model file.  GPNN_EMISMATCH: it is not of this family, or of no model
+ * file; GPNN_EFORMAT, GPNN_ENOMEM: as gpnn_tucker_restore(). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_tucker_box_of(struct gpnn_tucker_box *box,
+                                                    const struct gpnn_channel *channel,
+                                                    struct gpnn_error *err);
+
+/* True if row 'x' (p numbers) lies outside. */
+bool gpnn_tucker_box_excludes(const struct gpnn_tucker_box *box, const double *x);
+
 #endif

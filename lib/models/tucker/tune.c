@@ -1,4 +1,4 @@
-#include "models/tucker/tune.h"
+#include "models/tucker/tucker_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,9 +8,8 @@
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 #include "linalg/optimize.h"
-#include "models/tucker/matrices.h"
 
-/* ---- limits ------------------------------------------------------------------------------- */
+/* ---- limits -------------------------------------------------------------------------------- */
 
 void gpnn_tucker_limit_lengthscale(const struct gpnn_tucker *tucker, size_t l, double *lower,
                                    double *upper)
@@ -38,7 +37,7 @@ void gpnn_tucker_limits(const struct gpnn_tucker *tucker, double *lower, double 
   lower[tucker->noise] = log(1e-6);
 }
 
-/* ---- the objective ------------------------------------------------------------------------ */
+/* ---- the objective ------------------------------------------------------------------------- */
 
 struct tuning {
   struct gpnn_tucker_bound *bound;
@@ -114,7 +113,7 @@ static enum gpnn_status objective(void *context, size_t n, const double *x, doub
   return GPNN_OK;
 }
 
-/* ---- the search --------------------------------------------------------------------------- */
+/* ---- the search ---------------------------------------------------------------------------- */
 
 static enum gpnn_status prepare(struct tuning *tuning, struct gpnn_error *err)
 {
