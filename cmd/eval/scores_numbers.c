@@ -105,7 +105,7 @@ enum gpnn_status scores_list_numbers(const struct scores *scores, const struct s
   if (m.has_sd) put_probabilistic(&scores->levels, &m, row);
   put_given(&scores->predictions->targets[t], form->interval_level, cell, row);
   if (form->y_sd > 0) {
-    m = gpnn_metrics_in_units(&m, form->y_sd);
+    m = gpnn_metrics_in_units(&m, form->y_sd, false);
     put_standard(&scores->levels, &m, row);
   }
   return GPNN_OK;

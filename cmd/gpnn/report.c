@@ -220,9 +220,10 @@ static void put_model(struct page *page, const struct findings *f, size_t t)
 }
 
 /* "RMSE 34.3 (18.9 % of the sd, R^2 0.964), NLL -0.747, 95.4 % of targets in 95 % intervals" */
-static void put_scores(FILE *out, const struct gpnn_metrics_result *scores, double unit)
+static void put_scores(FILE *out, const struct gpnn_metrics_result *scores, double unit,
+                       bool of_counts)
 {
-  const struct gpnn_metrics_result standard = gpnn_metrics_in_units(scores, unit);
+  const struct gpnn_metrics_result standard = gpnn_metrics_in_units(scores, unit, of_counts);
   char rmse[WORDS_NUMBER_BYTES];
   fprintf(out, "RMSE %s (%.1f %% of the sd", words_number(rmse, scores->rmse), 100 * standard.rmse);
   if (!isnan(scores->r2)) fprintf(out, ", R^2 %.3f", scores->r2);
@@ -251,7 +252,7 @@ static void put_with_copies(FILE *out, const struct gpnn_expected *expected)
   if (expected->of_classes)
     put_class_scores(out, &expected->classes_with_copies);
   else
-    put_scores(out, &expected->scores_with_copies, expected->unit);
+    put_scores(out, &expected->scores_with_copies, expected->unit, expected->of_counts);
 }
 
 /* What is expected, if that is known, and whether it is worth anything. */
@@ -262,7 +263,7 @@ static void put_expected(FILE *out, const struct gpnn_expected *expected, const 
   if (expected->of_classes)
     put_class_scores(out, &expected->classes);
   else
-    put_scores(out, &expected->scores, expected->unit);
+    put_scores(out, &expected->scores, expected->unit, expected->of_counts);
   fprintf(out, "; from %zu %s", expected->scores.n, rows);
   if (expected->n_copies > 0) put_with_copies(out, expected);
   if (expected->of_classes ? expected->classes.nll < tiny : expected->scores.r2 > 1 - tiny)
@@ -294,6 +295,7 @@ static void put_scored(struct page *page, const struct places *places, const str
                        size_t t)
 {
   const struct gpnn_scored_target *target = &f->scored.targets[t];
+  const struct gpnn_channel *channel = &f->opened.channels[t];
   char shown[GPNN_MASK_BYTES];
   if (places->test == NULL) return;
   open_line(page);
@@ -306,7 +308,8 @@ static void put_scored(struct page *page, const struct places *places, const str
     if (target->of_classes)
       put_class_scores(page->out, &target->classes);
     else
-      put_scores(page->out, &target->scores, f->opened.channels[t].dataset->scaling.y_sd);
+      put_scores(page->out, &target->scores, channel->dataset->scaling.y_sd,
+                 gpnn_likelihood_is_of_counts(channel->parameters->likelihood));
     if (target->n_scored < target->n_predicted)
       fprintf(page->out, "; from the %zu that have a target", target->n_scored);
   }

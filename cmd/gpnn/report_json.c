@@ -16,9 +16,10 @@ static void put_columns(struct json *json, const struct findings *f)
 }
 
 /* In the units of the target, and in its standard deviations. */
-static void put_scores(struct json *json, const struct gpnn_metrics_result *scores, double unit)
+static void put_scores(struct json *json, const struct gpnn_metrics_result *scores, double unit,
+                       bool of_counts)
 {
-  const struct gpnn_metrics_result standard = gpnn_metrics_in_units(scores, unit);
+  const struct gpnn_metrics_result standard = gpnn_metrics_in_units(scores, unit, of_counts);
   json_number(json, "rmse", scores->rmse);
   json_number(json, "rmse_standard", standard.rmse);
   json_number(json, "r2", scores->r2);
@@ -73,7 +74,7 @@ static void put_with_copies(struct json *json, const struct gpnn_expected *expec
   if (expected->of_classes)
     put_class_scores(json, &expected->classes_with_copies);
   else
-    put_scores(json, &expected->scores_with_copies, expected->unit);
+    put_scores(json, &expected->scores_with_copies, expected->unit, expected->of_counts);
   json_close(json, '}');
 }
 
@@ -89,7 +90,8 @@ static void put_outlook(struct json *json, const struct outlook *outlook)
     if (outlook->expected.of_classes)
       put_class_scores(json, &outlook->expected.classes);
     else
-      put_scores(json, &outlook->expected.scores, outlook->expected.unit);
+      put_scores(json, &outlook->expected.scores, outlook->expected.unit,
+                 outlook->expected.of_counts);
     if (outlook->expected.n_copies > 0) put_with_copies(json, &outlook->expected);
   }
   json_close(json, '}');
@@ -105,7 +107,8 @@ static void put_scored(struct json *json, const struct findings *f, size_t t)
   if (target->n_scored > 0 && target->of_classes)
     put_class_scores(json, &target->classes);
   else if (target->n_scored > 0)
-    put_scores(json, &target->scores, f->opened.channels[t].dataset->scaling.y_sd);
+    put_scores(json, &target->scores, f->opened.channels[t].dataset->scaling.y_sd,
+               gpnn_likelihood_is_of_counts(f->opened.channels[t].parameters->likelihood));
   json_close(json, '}');
 }
 

@@ -362,7 +362,9 @@ enum gpnn_status gpnn_expected_scores(size_t n, const struct gpnn_channel *chann
                     .truths = truths,
                     .options = *options,
                     .n_classes = gpnn_dataset_n_classes(truths)};
-  struct gpnn_expected found = {.unit = truths->scaling.y_sd};
+  struct gpnn_expected found = {
+      .unit = truths->scaling.y_sd,
+      .of_counts = gpnn_likelihood_is_of_counts(channels[target].parameters->likelihood)};
   forget(&job);
   enum gpnn_status status = job.n_classes > 0 ? set_shares(&job, err) : GPNN_OK;
   if (status == GPNN_OK) status = score_all(&job, &found.on, err);

@@ -44,6 +44,7 @@ struct gpnn_expected {
   /* In the units of the target, from which offsets are subtracted; there is one level, the first.
    * gpnn_metrics_in_units() converts them. */
   struct gpnn_metrics_result scores; /* of numbers; of classes it has n alone */
+  bool of_counts;
   bool of_classes;
   struct gpnn_classification_result classes; /* of classes */
   double nll_of_shares; /* of classes: the NLL if every row got their shares in the training rows */

@@ -165,13 +165,13 @@ enum gpnn_status gpnn_metrics_result(struct gpnn_metrics *metrics,
 }
 
 struct gpnn_metrics_result gpnn_metrics_in_units(const struct gpnn_metrics_result *result,
-                                                 double unit)
+                                                 double unit, bool of_counts)
 {
   struct gpnn_metrics_result r = *result;
   r.rmse /= unit;
   r.mse = r.rmse * r.rmse;
   r.mae /= unit;
-  r.nll -= log(unit);
+  if (!of_counts) r.nll -= log(unit);
   r.crps /= unit;
   for (size_t i = 0; i < GPNN_METRICS_LEVELS; i++) {
     r.width[i] /= unit;

@@ -102,9 +102,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_metrics_result(struct gpnn_metrics *metric
 void gpnn_metrics_pit_histogram(struct gpnn_metrics *metrics, size_t n_bins, double *fractions);
 
 /* The result if truths, means and standard deviations had all been divided by 'unit' > 0: what has
- * a unit is divided by it, the MSE by its square, and the NLL loses log(unit). */
+ * a unit is divided by it, the MSE by its square, and the NLL loses log(unit) unless it is that of
+ * counts, whose probabilities have no unit. */
 struct gpnn_metrics_result gpnn_metrics_in_units(const struct gpnn_metrics_result *result,
-                                                 double unit);
+                                                 double unit, bool of_counts);
 
 void gpnn_metrics_release(struct gpnn_metrics *metrics);
 

@@ -297,3 +297,9 @@ score() {
   run -1 gpnn-predict c.gpi -p c.cal without.tsv
   [[ $output == *hours* ]]
 }
+
+@test "the NLL of counts that gpnn expects is that of probabilities" {
+  awk 'BEGIN { srand(3); print "x\ty"; for (i = 0; i < 300; i++) print rand() "\t" (rand() < .1) }' >c.tsv
+  gpnn --likelihood poisson c.tsv 2>report.txt
+  grep -qE 'NLL 0\.[1-4]' report.txt
+}

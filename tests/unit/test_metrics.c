@@ -183,7 +183,7 @@ static void other_units_are_those_of_scaled_rows(void **state)
     small_sd[i] = sd[i] / unit;
   }
   struct gpnn_metrics_result whole = result_of(3, y, mean, sd);
-  struct gpnn_metrics_result scaled = gpnn_metrics_in_units(&whole, unit);
+  struct gpnn_metrics_result scaled = gpnn_metrics_in_units(&whole, unit, false);
   struct gpnn_metrics_result direct = result_of(3, small_y, small_mean, small_sd);
   assert_close(scaled.rmse, direct.rmse, 1e-14);
   assert_close(scaled.mse, direct.mse, 1e-14);
@@ -193,6 +193,7 @@ static void other_units_are_those_of_scaled_rows(void **state)
   assert_close(scaled.cal, direct.cal, 1e-14);
   assert_close(scaled.width[1], direct.width[1], 1e-14);
   assert_close(scaled.score[0], direct.score[0], 1e-14);
+  assert_close(gpnn_metrics_in_units(&whole, unit, true).nll, whole.nll, 0);
 }
 
 static void impossible_standard_deviations_are_refused(void **state)
