@@ -70,9 +70,11 @@ enum gpnn_status gpnn_absorb_check_units(const struct gpnn_answers *answers,
 size_t gpnn_absorb_n_far(const struct gpnn_answers *answers)
 {
   size_t n = 0;
-  if (answers->mean == NULL || answers->prior_variance == NULL) return 0;
+  if (answers->mean == NULL) return 0;
   for (size_t i = 0; i < answers->n; i++) {
-    double variance = answers->prior_variance[i] + answers->noise_variance[i];
+    double variance = answers->scale * answers->scale;
+    if (answers->prior_variance != NULL) variance = fmin(variance, answers->prior_variance[i]);
+    variance += answers->noise_variance[i];
     n += fabs(answers->mean[i] - answers->centre) > GPNN_ABSORB_FAR * sqrt(variance);
   }
   return n;

@@ -46,9 +46,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_absorb_check_units(const struct gpnn_answe
                                                          const struct gpnn_dataset *view,
                                                          struct gpnn_error *err);
 
-/* How many answers are farther from the centre than GPNN_ABSORB_FAR standard deviations that the
- * answering model has before it sees any row, the noise of privacy included: next to none, unless
- * they are in other units than they say.  0 if the report has no means or variances. */
+/* How many answers are farther from the centre than GPNN_ABSORB_FAR scales, or standard deviations
+ * that the answering model has before it sees any row if they are told and less, the noise of
+ * privacy included: next to none, unless they are in other units than they say.  0 if the report
+ * has no means. */
 enum { GPNN_ABSORB_FAR = 10 };
 size_t gpnn_absorb_n_far(const struct gpnn_answers *answers);
 

@@ -135,4 +135,6 @@ index_both() {
     n > 1 { $at *= 1000 } 1' answers.tsv >large.tsv
   gpnn-absorb --answers large.tsv --rule marginal a.gpi pool.tsv 2>err >rows.tsv
   grep -q '^gpnn-absorb: large.tsv: 8 of 8 answers .*other units' err
+  awk 'BEGIN { FS = OFS = "\t" } !/^#/ && ++n > 1 { $2 *= 1000; $3 *= 1e6; $4 *= 1e6 } 1' answers.tsv >large.tsv
+  gpnn-absorb --answers large.tsv --rule marginal a.gpi pool.tsv 2>&1 >rows.tsv | grep -q '8 of 8 answers .*other units'
 }
