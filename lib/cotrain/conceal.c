@@ -21,11 +21,11 @@ static enum gpnn_status check_constants(const struct gpnn_dataset *dataset, stru
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the rows have weights that follow from their responses, which noise cannot "
                      "hide: estimate the parameters without --row-weights");
-  if (gpnn_dataset_has_copies(dataset) && dataset->n_calibration > 0)
+  if (dataset->rows_follow_targets)
     return gpnn_fail(err, GPNN_EMISMATCH,
-                     "rows are equal in inputs and responses, and which rows were held out for "
-                     "calibration follows from that: build the index with gpnn-index "
-                     "--calibration-rows 0");
+                     "rows have equal inputs, and which of them are left out or held out for "
+                     "calibration follows from their responses: build the index with gpnn-index "
+                     "--calibration-rows 0, and without --unique");
   return GPNN_OK;
 }
 

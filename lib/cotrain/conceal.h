@@ -35,7 +35,7 @@ struct gpnn_clipped {
 /*
  * Makes both models, the first with responses between 'low' and 'high' (in units of the target).
  * GPNN_EMISMATCH: centre and scale of the target were found from responses; or rows have weights,
- * which follow from responses; or rows were held out of a table with copies.  Otherwise as
+ * which follow from responses; or these may decide which rows there are.  Otherwise as
  * gpnn_model_with().
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_clipped_new(const struct gpnn_model *model, double low,

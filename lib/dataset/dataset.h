@@ -74,6 +74,9 @@ struct gpnn_dataset {
   const uint32_t *row_group;   /* n: the group of each row, from 0; NULL: none.  A row that is left
                                   out is not predicted from others of its group, and rows held out
                                   for calibration belong to other groups */
+  bool rows_follow_targets;    /* targets may decide which rows there are, or are held out, as
+                                  rows that equal others in all columns are left out or stay
+                                  together; only found out if 'scaling.y_given' */
   size_t n_more;               /* further targets, may be 0 */
   const double *more;          /* n_more by n: one target after another; NULL: none */
   size_t n_calibration;        /* rows held out for calibration, may be 0 */

@@ -222,6 +222,13 @@ enum gpnn_status gpnn_index_find_rows(const struct gpnn_index *index, const char
   return GPNN_OK;
 }
 
+/* Its presence says all. */
+static void decode_following(struct cursor *cursor, struct gpnn_index *index)
+{
+  (void)cursor;
+  index->dataset.rows_follow_targets = true;
+}
+
 /* The number of sets of copies, which are groups of rows as those of a column are. */
 static void decode_copies(struct cursor *cursor, struct gpnn_index *index)
 {
@@ -246,6 +253,7 @@ enum gpnn_status gpnn_index_read_metadata(struct gpnn_index *index, bool is_grid
   if (status == GPNN_OK)
     status = gpnn_index_read_optional(index, "GCOL", gpnn_index_decode_groups, err);
   if (status == GPNN_OK) status = gpnn_index_read_optional(index, "COPY", decode_copies, err);
+  if (status == GPNN_OK) status = gpnn_index_read_optional(index, "FOLO", decode_following, err);
   if (status == GPNN_OK)
     status = gpnn_index_read_optional(index, "CLAS", gpnn_index_decode_classes, err);
   if (status == GPNN_OK)

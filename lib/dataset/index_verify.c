@@ -93,11 +93,11 @@ static enum gpnn_status verify_parts(const struct gpnn_index *index, struct gpnn
 enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, struct gpnn_error *err)
 {
   static const char *const hashed[] = {
-      "INFO", "COLS", "ROLE", "OCOL", "GCOL", "COPY", "CLAS", "ECOL", "COLX", "NAME",
-      "STDZ", "LIMS", "TAIL", "MOMS", "EXCH", "HAVE", "FACT", "GRID", "CELL", "LEVL",
-      "ROWS", "YVAL", "CALX", "CALY", "YMOR", "CALM", "REGR", "CALR", "NOIS", "CALN",
-      "OFFS", "CALO", "EXPO", "CALE", "GRPS", "PART", "CNTS", "TEXT", "LIST", "DATA"};
-  enum { FIRST_ROWS = 19, AFTER_ROWS = sizeof hashed / sizeof *hashed - 6 };
+      "INFO", "COLS", "ROLE", "OCOL", "GCOL", "COPY", "FOLO", "CLAS", "ECOL", "COLX", "NAME",
+      "STDZ", "LIMS", "TAIL", "MOMS", "EXCH", "HAVE", "FACT", "GRID", "CELL", "LEVL", "ROWS",
+      "YVAL", "CALX", "CALY", "YMOR", "CALM", "REGR", "CALR", "NOIS", "CALN", "OFFS", "CALO",
+      "EXPO", "CALE", "GRPS", "PART", "CNTS", "TEXT", "LIST", "DATA"};
+  enum { FIRST_ROWS = 20, AFTER_ROWS = sizeof hashed / sizeof *hashed - 6 };
   struct gpnn_fingerprint fingerprint = {0};
   const struct gpnn_container *container = index->container;
   for (size_t i = 0; i < gpnn_container_count(container); i++) {

@@ -28,8 +28,8 @@ static const struct gpnn_container_tag tags[] = {
     {"GCOL", true, 6},  {"GRPS", true, 6},  {"NOTA", true, 7},  {"COLX", true, 8},
     {"HAVE", true, 9},  {"PART", true, 9},  {"CLAS", true, 10}, {"TAIL", true, 10},
     {"EXCH", true, 10}, {"ECOL", true, 10}, {"EXPO", true, 10}, {"CALE", true, 10},
-    {"COPY", true, 11}, {"SRCH", true, 0},  {"ROTN", true, 2},  {"SAME", true, 4},
-    {"FAIS", false, 0}, {"TREE", true, 2},
+    {"COPY", true, 11}, {"FOLO", true, 11}, {"SRCH", true, 0},  {"ROTN", true, 2},
+    {"SAME", true, 4},  {"FAIS", false, 0}, {"TREE", true, 2},
 };
 
 const struct gpnn_container_format gpnn_index_format = {GPNN_CONTAINER_INDEX,
@@ -224,6 +224,8 @@ static enum gpnn_status write_columns(struct gpnn_index_writing *writing,
     put_u64(blob, dataset->n_row_groups);
     status = gpnn_index_write_blob(writing, "COPY", true, blob, err);
   }
+  if (status == GPNN_OK && dataset->rows_follow_targets && has_rows)
+    status = gpnn_index_write_blob(writing, "FOLO", true, blob, err);
   if (status == GPNN_OK && gpnn_index_has_classes(schema)) {
     gpnn_index_compose_classes(blob, schema);
     status = gpnn_index_write_blob(writing, "CLAS", true, blob, err);

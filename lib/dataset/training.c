@@ -165,6 +165,17 @@ static enum gpnn_status hold_out(struct gpnn_training *training, uint64_t seed, 
   return gpnn_training_keep_classes(training, rows, c, *drawn, *held_out, err);
 }
 
+/* Finds out whether targets may decide which rows are here or held out, where they are to be
+ * hidden; by inputs alone, as the answer tells of targets otherwise. */
+static enum gpnn_status find_following(struct gpnn_training *training, size_t n_given,
+                                       size_t n_held_out, struct gpnn_error *err)
+{
+  bool *follow = &training->dataset.rows_follow_targets;
+  *follow = n_given > 0 && training->is_unique;
+  if (n_given == 0 || n_held_out == 0 || *follow) return GPNN_OK;
+  return gpnn_training_may_have_copies(training, follow, err);
+}
+
 static enum gpnn_status finish(struct gpnn_training *training,
                                const struct gpnn_training_options *options, struct gpnn_error *err)
 {
@@ -175,6 +186,7 @@ static enum gpnn_status finish(struct gpnn_training *training,
   if (status == GPNN_OK) status = gpnn_training_sort_classes(training, err);
   if (status == GPNN_OK) status = gpnn_spool_map(&training->read, err);
   if (status == GPNN_OK) status = gpnn_training_find_copies(training, err);
+  if (status == GPNN_OK) status = find_following(training, options->n_given, c, err);
   struct gpnn_training_rows rows = {.schema = &dataset->schema,
                                     .read = training->read.numbers,
                                     .mapping = gpnn_spool_mapping(&training->read),

@@ -96,6 +96,7 @@ struct gpnn_training {
                                    NULL: rows have groups, or hardly any copies */
   size_t n_sets, n_copied;      /* sets, and rows that have a copy; 0 without 'set' */
   struct gpnn_groups seen;      /* rows read so far, if only one of each set is kept */
+  bool is_unique;               /* only one is */
   size_t n_dropped;             /* the others, which have been left out */
   struct gpnn_skipped skipped;  /* rows left out */
   struct gpnn_dataset dataset;  /* schema and n_skipped grow; the rest is set at the end */

@@ -14,6 +14,9 @@
 static const uint64_t SEED = 0x9e3779b97f4a7c15u;
 enum { NEVER_FEWER_SETS = 5, SPREAD_ROWS = 1000 };
 
+/* Fewer copies than this share of the rows are left alone. */
+static const double least_share = 0.01;
+
 /* Mixes a number into a hash by a bijection; -0 is 0. */
 static uint64_t add_number(uint64_t hash, double number)
 {
@@ -129,7 +132,6 @@ static enum gpnn_status are_copies(const struct gpnn_training *training,
 
 enum gpnn_status gpnn_training_find_copies(struct gpnn_training *training, struct gpnn_error *err)
 {
-  static const double least_share = 0.01;
   struct sets sets = {0};
   struct grains grains = {0};
   bool are = false;
@@ -150,4 +152,22 @@ enum gpnn_status gpnn_training_find_copies(struct gpnn_training *training, struc
   training->n_sets = sets.n;
   training->n_copied = sets.n_rows;
   return GPNN_OK;
+}
+
+enum gpnn_status gpnn_training_may_have_copies(const struct gpnn_training *training, bool *may,
+                                               struct gpnn_error *err)
+{
+  const struct gpnn_schema *schema = &training->dataset.schema;
+  struct sets sets = {0};
+  struct grains grains = {0};
+  *may = false;
+  if (schema->has_by) return GPNN_OK;
+  uint32_t *set = gpnn_alloc(training->n, 1, sizeof *set);
+  if (set == NULL) return gpnn_fail_memory(err, "to find copies of rows");
+  enum gpnn_status status = learn_grains(training, &grains, err);
+  if (status == GPNN_OK) status = divide(training, &grains, 0, schema->n_inputs, set, &sets, err);
+  free(grains.grain);
+  free(set);
+  *may = sets.n_rows > 0 && (double)sets.n_rows >= least_share * (double)training->n;
+  return status;
 }

@@ -48,6 +48,11 @@ uint64_t gpnn_training_hash(const struct gpnn_training *training, const double *
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_find_copies(struct gpnn_training *training,
                                                            struct gpnn_error *err);
 
+/* Finds out whether as many rows are equal in inputs that targets decide whether there are copies.
+ * The rows must be mapped.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_may_have_copies(const struct gpnn_training *training,
+                                                               bool *may, struct gpnn_error *err);
+
 /* ---- classes ---- */
 
 /* Finds out of each target that is undecided, and of which one of 'records' has a value, whether it

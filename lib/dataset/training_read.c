@@ -222,7 +222,7 @@ static enum gpnn_status check_copy(struct reading *r, const double *row, bool *i
 {
   struct gpnn_training *training = r->training;
   *is_copy = false;
-  if (!r->how->unique) return GPNN_OK;
+  if (!training->is_unique) return GPNN_OK;
   uint32_t number;
   uint64_t hash = gpnn_training_hash(training, row);
   size_t before = training->seen.n;
@@ -368,6 +368,7 @@ enum gpnn_status gpnn_training_read(struct gpnn_training *training, struct gpnn_
                                     const struct gpnn_training_reading *how, struct gpnn_error *err)
 {
   struct reading reading = {.training = training, .table = table, .how = how};
+  training->is_unique = how->unique;
   enum gpnn_status status = run_stages(&reading, err);
   if (reading.is_diagnosis && status != GPNN_OK) gpnn_profile_release(how->profile);
   if (reading.is_diagnosis && status != GPNN_ENOMEM) {

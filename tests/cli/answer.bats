@@ -185,8 +185,20 @@ told() {
   assert_fails 2 'no training rows' gpnn-answer "${options[@]}" b.gpm pool.tsv
   { cat own.tsv; tail -n 20 own.tsv; } >copied.tsv
   gpnn-index -q -y y -x x2 --target-scale 0.5,2 --calibration-rows 10 -o copied.gpi copied.tsv
-  assert_fails 1 'which rows were held out for calibration follows from that' gpnn-answer -q -p b.par --epsilon 1 --delta 1e-5 \
-    --clip "-6,6" --ledger ledger copied.gpi pool.tsv
+  refused() {
+    assert_fails 1 'left out or held out for calibration follows from their responses' gpnn-answer -q -p b.par --epsilon 1 \
+      --delta 1e-5 --clip "-6,6" --ledger ledger copied.gpi pool.tsv
+  }
+  refused
+  awk 'BEGIN { FS = OFS = "\t" } NR > 61 { $2 += NR } { print }' copied.tsv >repeated.tsv # in inputs alone
+  gpnn-index -q -y y -x x2 --target-scale 0.5,2 --calibration-rows 10 -o copied.gpi repeated.tsv
+  refused
+  gpnn-info --verify copied.gpi | grep -q FOLO
+  gpnn-index -q -y y -x x2 --target-scale 0.5,2 --calibration-rows 0 --unique -o copied.gpi repeated.tsv
+  refused
+  make_parameters rbf 2 1 0.2 60 >metric.par
+  gpnn-index -q --metric metric.par -o moved.gpi copied.gpi && mv moved.gpi copied.gpi
+  refused
   gpnn-index -q -y y -x x2 --target-scale 0.5,2 --calibration-rows 0 -o copied.gpi copied.tsv
   gpnn-answer -q -p b.par --epsilon 1 --delta 1e-5 --clip "-6,6" --ledger ledger copied.gpi pool.tsv >/dev/null
 }

@@ -53,10 +53,10 @@ static size_t cut(const uint8_t *bytes, size_t length, struct piece pieces[GPNN_
 static uint64_t fingerprint(const struct piece *pieces, size_t n)
 {
   static const char *const hashed[] = {
-      "INFO", "COLS", "ROLE", "OCOL", "GCOL", "CLAS", "ECOL", "COLX", "NAME", "STDZ",
-      "LIMS", "TAIL", "MOMS", "EXCH", "HAVE", "FACT", "GRID", "CELL", "LEVL", "ROWS",
-      "YVAL", "CALX", "CALY", "YMOR", "CALM", "REGR", "CALR", "NOIS", "CALN", "OFFS",
-      "CALO", "EXPO", "CALE", "GRPS", "PART", "CNTS", "TEXT", "LIST", "DATA"};
+      "INFO", "COLS", "ROLE", "OCOL", "GCOL", "COPY", "FOLO", "CLAS", "ECOL", "COLX", "NAME",
+      "STDZ", "LIMS", "TAIL", "MOMS", "EXCH", "HAVE", "FACT", "GRID", "CELL", "LEVL", "ROWS",
+      "YVAL", "CALX", "CALY", "YMOR", "CALM", "REGR", "CALR", "NOIS", "CALN", "OFFS", "CALO",
+      "EXPO", "CALE", "GRPS", "PART", "CNTS", "TEXT", "LIST", "DATA"};
   struct gpnn_fingerprint print = {0};
   for (size_t i = 0; i < sizeof hashed / sizeof *hashed; i++)
     for (size_t j = 0; j < n; j++) {
