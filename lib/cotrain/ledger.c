@@ -22,6 +22,8 @@
   "epsilon\tdelta\tnoise\tcheck\n"
 
 enum { FIELDS = 12, RELEASE = 0, MU = 6, MU_TOTAL = 7, NOISE = 10, CHECK = 11, LINE_BYTES = 400 };
+#define COUNT "# releases "
+enum { COUNT_LENGTH = sizeof COUNT - 1, COUNT_BYTES = 40 };
 enum { HEAD_BYTES = sizeof HEAD - 1, CHECK_LENGTH = GPNN_LEDGER_CHECK_BYTES - 1 };
 
 /* A budget is spent, and totals follow from each other, up to rounding. */
@@ -32,7 +34,7 @@ struct ledger {
   char shown[GPNN_MASK_BYTES];
   int fd;
   char *text;             /* owned; all of it, and a NUL */
-  size_t length;          /* of the lines that were read */
+  size_t length;          /* of all before the line that counts the releases */
   struct gpnn_sha256 sha; /* of these */
   struct gpnn_ledger_total total;
 };
@@ -140,6 +142,19 @@ static enum gpnn_status read_line(struct ledger *l, const char *line, size_t len
   return GPNN_OK;
 }
 
+/* Reads the line at the end of the file, which tells if releases were taken away before it. */
+static enum gpnn_status read_count(const struct ledger *l, const char *line, size_t length,
+                                   size_t left, size_t number, struct gpnn_error *err)
+{
+  uint64_t count;
+  if (length < left) return fail_line(l, number, "something follows the count of releases", err);
+  if (length < 1 + COUNT_LENGTH || memcmp(line, COUNT, COUNT_LENGTH) != 0 ||
+      !gpnn_number_read_u64(line + COUNT_LENGTH, length - COUNT_LENGTH - 1, &count) ||
+      count != l->total.releases)
+    return fail_line(l, number, "does not count the releases before it", err);
+  return GPNN_OK;
+}
+
 static enum gpnn_status read_lines(struct ledger *l, struct gpnn_error *err)
 {
   size_t n = 0, number = 1;
@@ -158,10 +173,12 @@ static enum gpnn_status read_lines(struct ledger *l, struct gpnn_error *err)
     const char *line = l->text + l->length;
     const char *end = memchr(line, '\n', n - l->length);
     if (end == NULL) return fail_line(l, number, "the last line has no end", err);
+    if (line[0] == '#')
+      return read_count(l, line, (size_t)(end - line) + 1, n - l->length, number, err);
     status = read_line(l, line, (size_t)(end - line), number, err);
     l->length += (size_t)(end - line) + 1;
   }
-  return status;
+  return status != GPNN_OK ? status : fail_line(l, number, "the count of releases is missing", err);
 }
 
 enum gpnn_status gpnn_ledger_read(const char *path, struct gpnn_ledger_total *total,
@@ -234,18 +251,24 @@ static void write_line(struct ledger *l, const struct gpnn_ledger_line *line, ch
   snprintf(text + length, (size_t)(LINE_BYTES - length), "%s\n", l->total.check);
 }
 
-/* Puts the line at the end.  What does not reach the disk whole is taken back, if that is possible;
- * otherwise the ledger is damaged, and nobody will charge it. */
+static bool write_end(const struct ledger *l, const char *text)
+{
+  return lseek(l->fd, (off_t)l->length, SEEK_SET) >= 0 && write_bytes(l->fd, text, strlen(text));
+}
+
+/* Puts the line, and a new count, in the place of the count.  What does not reach the disk whole is
+ * taken back, if that is possible; otherwise the ledger is damaged, and nobody will charge it. */
 static enum gpnn_status append(struct ledger *l, const struct gpnn_ledger_line *line,
                                struct gpnn_error *err)
 {
-  char text[LINE_BYTES];
+  char text[LINE_BYTES + COUNT_BYTES], before[COUNT_BYTES];
   write_line(l, line, text);
-  const bool done =
-      lseek(l->fd, 0, SEEK_END) >= 0 && write_bytes(l->fd, text, strlen(text)) && flush(l->fd);
-  if (done) return GPNN_OK;
+  snprintf(text + strlen(text), COUNT_BYTES, COUNT "%zu\n", l->total.releases);
+  if (write_end(l, text) && flush(l->fd)) return GPNN_OK;
   const int errnum = errno;
-  if (ftruncate(l->fd, (off_t)l->length) != 0) errno = errnum;
+  snprintf(before, sizeof before, COUNT "%zu\n", l->total.releases - 1);
+  if (!write_end(l, before) || ftruncate(l->fd, (off_t)(l->length + strlen(before))) != 0)
+    errno = errnum;
   return gpnn_fail_errno(err, errnum, "cannot write the ledger %s", l->shown);
 }
 
@@ -288,13 +311,14 @@ enum gpnn_status gpnn_ledger_charge(const char *path, const struct gpnn_ledger_l
 
 enum gpnn_status gpnn_ledger_new(const char *path, struct gpnn_error *err)
 {
+  static const char start[] = HEAD COUNT "0\n";
   char shown[GPNN_MASK_BYTES];
   gpnn_mask(shown, path, strlen(path));
   const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0 && errno == EEXIST)
     return gpnn_fail(err, GPNN_EIO, "%s exists already: it is not replaced by a new ledger", shown);
   if (fd < 0) return gpnn_fail_errno(err, errno, "cannot make the ledger %s", shown);
-  bool done = write_bytes(fd, HEAD, HEAD_BYTES) && flush(fd);
+  bool done = write_bytes(fd, start, sizeof start - 1) && flush(fd);
   done = done && flush_directory(path);
   const int errnum = errno;
   close(fd);

@@ -2,8 +2,9 @@
  * ledger: what the releases about the same responses have cost their privacy so far
  * (gpnn-ledger(5)).
  *
- * A ledger is a text file that only grows, and that is made once.  Each line has a checksum of all
- * before it, against accidents: its owner can compute one, too.  Whoever is about to release
+ * A ledger is a text file that only grows, and that is made once.  Each release is a line with a
+ * checksum of all before it, and the last line counts them, against accidents: its owner can write
+ * these, too.  Whoever is about to release
  * something charges it first: the line is on the disk before anything is told, so that a release
  * that was interrupted counts, and one that does not count was never told.  A lock on the file
  * makes those who charge it at the same time wait for each other.
@@ -45,10 +46,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_ledger_new(const char *path, struct gpnn_e
 
 /*
  * Reads the ledger 'path'.  GPNN_EIO: there is none, or it is no regular file.  GPNN_EFORMAT: it is
- * no ledger; or it is empty, its last line has no end, or lines were changed or taken away from
- * among others: numbers, totals or checks do not follow from each other.  That whole lines were
- * taken away from the end does not show in the file alone; 'check' of the last release shows it to
- * whoever has seen a later one.
+ * no ledger; or it is empty, its last line has no end or does not count the releases, or
+ * lines were changed or taken away: numbers, totals or checks do not follow from each other.  That
+ * an older copy was put back does not show in the file alone; 'check' of the last release shows it
+ * to whoever has seen a later one.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_ledger_read(const char *path, struct gpnn_ledger_total *total,
                                                   struct gpnn_error *err);

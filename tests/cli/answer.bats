@@ -265,9 +265,11 @@ told() {
   make_answerer
   renew ledger
   ledger=ledger
-  for i in 1 2; do hide -q -o $i.tsv; done
-  assert_equal "$(sed -n 's/^# ledger: release //p' 1.tsv 2.tsv)" "$(sed 1,2d ledger | awk '{ print $1, $NF }')"
-  assert_equal "$(sed -n 4p ledger | cut -f 12)" "$(head -c -17 ledger | sha256sum | cut -c 1-16)"
+  hide -q -o 1.tsv
+  cp ledger old
+  hide -q -o 2.tsv
+  assert_equal "$(sed -n 's/^# ledger: release //p' 1.tsv 2.tsv)" "$(sed '1,2d;$d' ledger | awk '{ print $1, $NF }')"
+  assert_equal "$(sed -n 4p ledger | cut -f 12)" "$(head -n 4 ledger | head -c -17 | sha256sum | cut -c 1-16)"
   cp ledger whole
   options=(-q -p b.par --epsilon 1 --delta 1e-5 --clip "-6,6" --ledger ledger)
   refused() {
@@ -277,12 +279,16 @@ told() {
   sed -i '3s/\t3\t/\t2\t/' ledger
   refused 'ledger:3: check is not that of what stands before it'
   sed 4d whole >ledger
-  hide -q -o again.tsv # whole lines that are missing at the end show to whoever has both answers
+  refused 'ledger:4: does not count the releases before it'
+  head -n 3 whole >ledger
+  refused 'ledger:4: the count of releases is missing'
+  cp old ledger
+  hide -q -o again.tsv # a copy that was put back shows to whoever has both answers
   run diff <(grep '^# ledger: release 2 ' 2.tsv) <(grep '^# ledger: release 2 ' again.tsv)
   assert_equal "$status" 1
   head -c -30 whole >ledger
   refused 'ledger:4: the last line has no end'
-  head -n 3 ledger >repaired && mv repaired ledger
+  { head -n 3 ledger && echo '# releases 1'; } >repaired && mv repaired ledger
   hide -q >/dev/null
   head -c 20 whole >ledger
   refused 'ledger: is empty or was cut short'
@@ -298,7 +304,7 @@ told() {
   options=(-q -p b.par --ids asked.tsv --epsilon 1 --clip "-6,6" --ledger ledger)
   assert_fails 2 'a delta of 0.5 is kept by giving away one of 54 rows' gpnn-answer "${options[@]}" --delta 0.5 b.gpi pool.tsv
   assert_fails 2 'one of 54 rows: take one well below 0.019, or --force' gpnn-answer "${options[@]}" --delta 1e-5 --budget 3,0.02 b.gpi pool.tsv
-  assert_equal "$(wc -l <ledger)" 2
+  assert_equal "$(tail -n 1 ledger)" '# releases 0'
   gpnn-answer "${options[@]}" --delta 0.5 --force b.gpi pool.tsv | grep -q '^# delta: 0.5$'
 }
 
