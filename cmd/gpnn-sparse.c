@@ -14,8 +14,10 @@ static const struct cli_word kernels[] = {{"auto", 0},     {"exp", 0}, {"matern3
                                           {"matern52", 0}, {"rbf", 0}, CLI_END_OF_WORDS};
 static const struct cli_word points[] = {
     {"kmeans", 0}, {"greedy", 0}, {"subset", 0}, CLI_END_OF_WORDS};
-static const struct cli_word families[] = {
-    {"collapsed", GPNN_FAMILY_COLLAPSED}, {"diag", GPNN_FAMILY_DIAG}, CLI_END_OF_WORDS};
+static const struct cli_word families[] = {{"collapsed", GPNN_FAMILY_COLLAPSED},
+                                           {"diag", GPNN_FAMILY_DIAG},
+                                           {"svgp", GPNN_FAMILY_SVGP},
+                                           CLI_END_OF_WORDS};
 static const struct cli_word solvers[] = {{"auto", GPNN_DIAG_SOLVER_AUTO},
                                           {"cg", GPNN_DIAG_SOLVER_CG},
                                           {"cholesky", GPNN_DIAG_SOLVER_CHOLESKY},
@@ -56,9 +58,11 @@ static const struct cli_option options[] = {
     CLI_COUNT(0, "sample", sample, "N", "rows that kernels are compared on (3000)", 2, 1e6),
     CLI_COUNT(0, "steps", steps, "N", "collapsed: evaluations on all rows at the end (0)", 0, 1e6),
     CLI_CHOICE(0, "optimizer", optimizer, "NAME", "diag", optimizers),
-    CLI_COUNT(0, "iterations", iterations, "N", "diag: steps (adam: 50; adagrad: 25000)", 0, 1e9),
-    CLI_REAL(0, "rate", rate, "R", "diag: of the steps (adam: 0.005; adagrad: 0.3)", 1e-9, 1e3),
-    CLI_COUNT(0, "batch", batch, "N", "diag: rows of a step (256)", 1, 1e9),
+    CLI_COUNT(0, "iterations", iterations, "N",
+              "diag, svgp: steps (adam: 50; adagrad: 25000; svgp: 500)", 0, 1e9),
+    CLI_REAL(0, "rate", rate, "R", "diag, svgp: of steps (adam: 0.005; adagrad: 0.3; svgp: 0.02)",
+             1e-9, 1e3),
+    CLI_COUNT(0, "batch", batch, "N", "diag, svgp: rows of a step (diag: 256; svgp: 1024)", 1, 1e9),
     CLI_COUNT(0, "probes", probes, "N", "diag: random vectors of a step (8)", 1, 1e5),
     CLI_CHOICE(0, "solver", solver, "S", "diag", solvers),
     CLI_CHOICE(0, "truncation", truncation, "T", "diag: of conjugate gradients", truncations),
@@ -86,7 +90,6 @@ int main(int argc, char **argv)
                                        .inducing = 1024,
                                        .sample = 3000,
                                        .likelihood = GPNN_LIKELIHOOD_LOCAL,
-                                       .batch = 256,
                                        .probes = 8,
                                        .head = 0.01,
                                        .tolerance = 1e-6};

@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "cmd/common/open.h"
-#include "kernel/parameters.h"
 
 /* What such a model cannot be made of, and what can. */
 static enum gpnn_status check(const struct gpnn_dataset *view, struct gpnn_error *err)
@@ -109,4 +108,14 @@ enum gpnn_status modelled_targets(const struct gpnn_index *index, const char *na
   *n = found;
   *views = all;
   return GPNN_OK;
+}
+
+enum gpnn_status modelled_name_target(const struct gpnn_dataset *dataset,
+                                      const struct gpnn_dataset *view,
+                                      struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  const char *name = view->schema.target.name;
+  if (gpnn_dataset_n_targets(dataset) == 1) return GPNN_OK;
+  params->target = gpnn_copy_text(name, strlen(name));
+  return params->target == NULL ? gpnn_fail_memory(err, "for the parameters") : GPNN_OK;
 }

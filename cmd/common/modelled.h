@@ -1,5 +1,6 @@
 /*
- * modelled: the targets of an index that a tool makes a model file of (lib/models/model_file.h).
+ * modelled: the targets of an index that a tool makes a model file of (lib/models/model_file.h),
+ * and their names in its parameters.
  */
 #ifndef GPNN_CMD_COMMON_MODELLED_H
 #define GPNN_CMD_COMMON_MODELLED_H
@@ -7,6 +8,7 @@
 #include <stddef.h>
 
 #include "dataset/index.h"
+#include "kernel/parameters.h"
 
 /*
  * The views of the targets that 'names' lists, with commas between and in this order; NULL: of all.
@@ -22,5 +24,12 @@ GPNN_MUST_CHECK enum gpnn_status modelled_targets(const struct gpnn_index *index
                                                   const char *advice, size_t *n,
                                                   const struct gpnn_dataset ***views,
                                                   struct gpnn_error *err);
+
+/* Gives parameters the name of the target of 'view' where the index, 'dataset', has several; for
+ * the only one any name would do.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status modelled_name_target(const struct gpnn_dataset *dataset,
+                                                      const struct gpnn_dataset *view,
+                                                      struct gpnn_parameters *params,
+                                                      struct gpnn_error *err);
 
 #endif

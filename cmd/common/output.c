@@ -1,5 +1,7 @@
 #include "cmd/common/output.h"
 
+#include "base/atomic_file.h"
+
 #include <assert.h>
 
 #include "cmd/common/signals.h"
@@ -27,5 +29,15 @@ enum gpnn_status cli_close_output(struct gpnn_output *output, enum gpnn_status s
   if (output == NULL) return status;
   if (status == GPNN_OK) return gpnn_output_close(output, err);
   gpnn_output_abandon(output);
+  return status;
+}
+
+enum gpnn_status cli_try_output(const char *path, const char *volatile *watch,
+                                struct gpnn_error *err)
+{
+  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
+  file.watch = watch;
+  enum gpnn_status status = gpnn_atomic_file_create(&file, path, err);
+  gpnn_atomic_file_abandon(&file);
   return status;
 }

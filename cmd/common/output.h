@@ -13,6 +13,11 @@
 GPNN_MUST_CHECK enum gpnn_status cli_open_output(const char *path, struct gpnn_output **output,
                                                  struct gpnn_error *err);
 
+/* Finds out before the work, not after it, if a file can be created at 'path'; 'watch' names it to
+ * a signal handler meanwhile (base/atomic_file.h). */
+GPNN_MUST_CHECK enum gpnn_status cli_try_output(const char *path, const char *volatile *watch,
+                                                struct gpnn_error *err);
+
 /* Makes an output that was just opened, for a table, a .npy file if its name says so. */
 GPNN_MUST_CHECK enum gpnn_status cli_follow_name(struct gpnn_output *output, const char *path,
                                                  const struct gpnn_npy_text_format *format,

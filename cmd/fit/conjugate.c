@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "cmd/common/json.h"
+#include "cmd/common/modelled.h"
 #include "cmd/common/progress.h"
 #include "cmd/fit/report.h"
 #include "kernel/coefficients.h"
@@ -80,17 +81,6 @@ static enum gpnn_status annotate(const struct gpnn_conjugate_report *report, siz
   return status;
 }
 
-/* If the index has several targets, the parameters name theirs. */
-static enum gpnn_status name_target(const struct gpnn_index *index,
-                                    const struct gpnn_dataset *dataset,
-                                    struct gpnn_parameters *params, struct gpnn_error *err)
-{
-  const char *name = dataset->schema.target.name;
-  if (gpnn_dataset_n_targets(gpnn_index_dataset(index)) == 1) return GPNN_OK;
-  params->target = gpnn_copy_text(name, strlen(name));
-  return params->target == NULL ? gpnn_fail_memory(err, "for the parameters") : GPNN_OK;
-}
-
 static void tell_best(const struct cli *cli, const struct gpnn_conjugate_report *report)
 {
   put_point(cli->report, "chosen", &report->best);
@@ -116,7 +106,8 @@ enum gpnn_status fit_conjugate(const struct cli *cli, const struct fit_arguments
   fit_report_begin(cli, gpnn_index_dataset(index), target, 1);
   status = gpnn_conjugate(dataset, &options, tell, &telling, params, &report, err);
   fit_report_end_tried(cli);
-  if (status == GPNN_OK) status = name_target(index, dataset, params, err);
+  if (status == GPNN_OK)
+    status = modelled_name_target(gpnn_index_dataset(index), dataset, params, err);
   if (status == GPNN_OK) status = annotate(&report, options.n_folds, index, dataset, params, err);
   if (status != GPNN_OK) return status;
   tell_best(cli, &report);

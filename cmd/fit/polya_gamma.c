@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "cmd/common/json.h"
+#include "cmd/common/modelled.h"
 #include "cmd/fit/report.h"
 #include "models/polya_gamma/polya_gamma.h"
 
@@ -30,24 +31,13 @@ static struct gpnn_polya_gamma_options options_of(const struct fit_arguments *a)
   return options;
 }
 
-/* If the index has several targets, the parameters name theirs. */
-static enum gpnn_status name_target(const struct gpnn_index *index,
-                                    const struct gpnn_dataset *dataset,
-                                    struct gpnn_parameters *params, struct gpnn_error *err)
-{
-  const char *name = dataset->schema.target.name;
-  if (gpnn_dataset_n_targets(gpnn_index_dataset(index)) == 1) return GPNN_OK;
-  params->target = gpnn_copy_text(name, strlen(name));
-  return params->target == NULL ? gpnn_fail_memory(err, "for the parameters") : GPNN_OK;
-}
-
 static enum gpnn_status annotate(const struct gpnn_polya_gamma_report *report, size_t steps,
                                  const struct gpnn_index *index, const struct gpnn_dataset *dataset,
                                  struct gpnn_parameters *params, struct gpnn_error *err)
 {
   params->provenance.has_index = true;
   params->provenance.index = gpnn_index_dataset(index)->fingerprint;
-  enum gpnn_status status = name_target(index, dataset, params, err);
+  enum gpnn_status status = modelled_name_target(gpnn_index_dataset(index), dataset, params, err);
   if (status != GPNN_OK) return status;
   return gpnn_parameters_comment(
       params, err,

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/atomic_file.h"
 #include "cmd/common/cli.h"
 #include "cmd/common/json.h"
 #include "cmd/common/open.h"
+#include "cmd/common/output.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
 #include "cmd/common/skip.h"
@@ -128,16 +128,6 @@ static bool resolve(const struct cli *cli, void *arguments)
 
 /* ---- the work ----------------------------------------------------------------------------- */
 
-/* Finds out before the work, not after it, if the file cannot be created. */
-static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
-{
-  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
-  file.watch = &unfinished;
-  enum gpnn_status status = gpnn_atomic_file_create(&file, path, err);
-  gpnn_atomic_file_abandon(&file);
-  return status;
-}
-
 static void show_rows_read(size_t n_rows, double share)
 {
   progress_share("rows read", n_rows, share);
@@ -226,7 +216,7 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
   struct gpnn_table *table = NULL;
   cli_guard(&unfinished);
   if (cli->report != NULL) json_text(cli->report, "index", a->output);
-  enum gpnn_status status = check_output(a->output, err);
+  enum gpnn_status status = cli_try_output(a->output, &unfinished, err);
   if (status == GPNN_OK) status = gpnn_table_open(&table, cli_operand(cli, 0), &cli->table, err);
   if (status == GPNN_OK) status = index_table(cli, a, table, err);
   if (status == GPNN_OK) warn_if_torn(cli, table);

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/atomic_file.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "cmd/common/json.h"
 #include "cmd/common/open.h"
+#include "cmd/common/output.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
 #include "cmd/index/classes.h"
@@ -277,16 +277,6 @@ static void describe_training(const struct cli *cli, const struct gpnn_table *ta
   if (!cli_given(cli, "shown-as")) summary_say(cli, table, dataset); /* else it is reported there */
 }
 
-/* Finds out before the work, not after it, if the file cannot be created. */
-static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
-{
-  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
-  file.watch = &unfinished;
-  enum gpnn_status status = gpnn_atomic_file_create(&file, path, err);
-  gpnn_atomic_file_abandon(&file);
-  return status;
-}
-
 static void show_rows_read(size_t n_rows, double share)
 {
   progress_share("rows read", n_rows, share);
@@ -457,7 +447,7 @@ enum gpnn_status index_run(const struct cli *cli, void *arguments, struct gpnn_e
   struct index_arguments *a = arguments;
   cli_guard(&unfinished);
   if (cli->report != NULL) json_text(cli->report, "index", a->output);
-  enum gpnn_status status = check_output(a->output, err);
+  enum gpnn_status status = cli_try_output(a->output, &unfinished, err);
   if (status != GPNN_OK) return status;
   if (a->metric != NULL) return change_metric(cli, a, err);
   return a->surveys ? index_surveyed(cli, a, err) : index_table(cli, a, cli_operand(cli, 0), err);

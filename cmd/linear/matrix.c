@@ -6,7 +6,7 @@
 #include "cmd/linear/linear.h"
 #include "dataset/index.h"
 #include "kernel/gram.h"
-#include "models/inducing/system.h"
+#include "models/inducing/inducing.h"
 
 /* Points, and what is added to the diagonal of their covariances. */
 struct points {

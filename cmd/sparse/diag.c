@@ -3,9 +3,8 @@
 
 bool sparse_resolve_diag(const struct cli *cli, const struct sparse_arguments *a)
 {
-  static const char *const own[] = {"optimizer",  "iterations", "rate",      "batch",
-                                    "probes",     "solver",     "tol-head",  "tol",
-                                    "truncation", "beta",       "no-polish", "trace"};
+  static const char *const own[] = {"optimizer",  "probes", "solver",    "tol-head", "tol",
+                                    "truncation", "beta",   "no-polish", "trace"};
   static const char *const fixes[] = {"fix", "start", "steps"};
   for (size_t i = 0; i < sizeof own / sizeof *own && a->family != GPNN_FAMILY_DIAG; i++)
     if (cli_given(cli, own[i])) return cli_refuse(cli, "--%s is for --family diag", own[i]);
@@ -14,6 +13,37 @@ bool sparse_resolve_diag(const struct cli *cli, const struct sparse_arguments *a
   if (a->family == GPNN_FAMILY_DIAG && !(a->tolerance < a->head))
     return cli_refuse(cli, "--tol must be below --tol-head");
   return true;
+}
+
+/* ---- the trace ---------------------------------------------------------------------------- */
+
+/* Targets of an index share its inputs, so that the names of columns are those of all. */
+static void write_names(struct trace *trace, size_t n_lengthscales)
+{
+  trace_text(trace, trace->names_targets ? "target\titeration" : "iteration");
+  trace_text(trace, "\tseconds\tcg_steps_mean\tcg_steps_max\textra_steps\tmax_weight\trmse_batch"
+                    "\tbound");
+  trace_lengthscale_names(trace, n_lengthscales);
+  trace_text(trace, "\tkernelscale\tnoise\tmin_s\n");
+}
+
+/* A gpnn_diag_options.record. */
+static void write_step(void *context, const struct gpnn_diag_record *r)
+{
+  struct trace *trace = context;
+  if (trace->output == NULL) return;
+  if (trace_is_first(trace)) write_names(trace, r->n_lengthscales);
+  trace_target(trace);
+  if (trace->status == GPNN_OK)
+    trace->status =
+        gpnn_output_printf(trace->output, &trace->err, "%zu\t%.3f\t%g\t%zu\t%zu\t%g\t%.6g\t%.8g",
+                           r->iteration, trace_seconds(trace), r->steps_mean, r->steps_most,
+                           r->extra, r->most_weight, r->rmse_batch, r->bound);
+  for (size_t l = 0; l < r->n_lengthscales && trace->status == GPNN_OK; l++)
+    trace->status = gpnn_output_printf(trace->output, &trace->err, "\t%.6g", r->lengthscale[l]);
+  if (trace->status == GPNN_OK)
+    trace->status = gpnn_output_printf(trace->output, &trace->err, "\t%.6g\t%.6g\t%.6g\n",
+                                       r->kernelscale, r->noise, r->least_s);
 }
 
 /* ---- the fit ------------------------------------------------------------------------------ */
@@ -36,7 +66,7 @@ static struct gpnn_diag_options options_of(const struct cli *cli, const struct s
   o.z = collapsed->z;
   o.seed = start->seed;
   o.threads = start->threads;
-  o.batch = a->batch;
+  if (a->batch > 0) o.batch = a->batch;
   o.probes = a->probes;
   o.head = a->head;
   o.tolerance = a->tolerance;
@@ -70,14 +100,14 @@ static enum gpnn_status keep_solutions(const struct cli *cli, const struct gpnn_
 
 enum gpnn_status sparse_fit_diag(const struct cli *cli, const struct sparse_arguments *a,
                                  const struct gpnn_collapsed_options *options,
-                                 const struct gpnn_dataset *view, struct sparse_trace *trace,
+                                 const struct gpnn_dataset *view, struct trace *trace,
                                  struct gpnn_parameters *params, struct gpnn_state *arrays,
                                  struct gpnn_collapsed_report *report, struct gpnn_error *err)
 {
   struct gpnn_diag_options o = options_of(cli, a, options);
   struct gpnn_diag_report result;
-  sparse_trace_begin(trace, view);
-  o.record = sparse_trace_step;
+  trace_begin(trace, view);
+  o.record = write_step;
   o.record_context = trace;
   enum gpnn_status status = gpnn_diag_fit(view, &o, params, arrays, &result, err);
   if (status == GPNN_OK) status = keep_solutions(cli, view, &result.solutions, arrays, err);

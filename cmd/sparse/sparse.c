@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/atomic_file.h"
 #include "base/memory.h"
 #include "cmd/common/json.h"
 #include "cmd/common/modelled.h"
 #include "cmd/common/open.h"
+#include "cmd/common/output.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/report.h"
 #include "cmd/common/signals.h"
@@ -19,6 +19,9 @@
 
 /* The path of the unfinished model, or NULL. */
 static const char *volatile unfinished;
+
+/* Steps of --family svgp in which its parameters move. */
+enum { SVGP_STEPS = 500 };
 
 /* ---- options ------------------------------------------------------------------------------ */
 
@@ -52,6 +55,27 @@ static bool check_trace(const struct cli *cli, const struct sparse_arguments *a)
   return cli_refuse(cli, "options --trace and --output: \"%s\" cannot be both", a->output);
 }
 
+/* Batches are the business of two families, and what holds parameters is not that of batches. */
+static bool resolve_svgp(const struct cli *cli, struct sparse_arguments *a)
+{
+  static const char *const steps[] = {"iterations", "rate", "batch"}, *const others[] = {"fix",
+                                                                                         "steps"};
+  for (size_t i = 0; i < 3 && a->family == GPNN_FAMILY_COLLAPSED; i++)
+    if (cli_given(cli, steps[i]))
+      return cli_refuse(cli, "--%s is for --family diag and svgp", steps[i]);
+  if (a->family != GPNN_FAMILY_SVGP) return true;
+  for (size_t i = 0; i < 2; i++)
+    if (cli_given(cli, others[i]))
+      return cli_refuse(cli, "--%s is not for --family svgp", others[i]);
+  a->svgp = (struct gpnn_svgp_options)GPNN_SVGP_OPTIONS_INIT;
+  a->svgp.seed = cli->seed;
+  a->svgp.n_parameter_steps = cli_given(cli, "iterations") ? a->iterations : SVGP_STEPS;
+  if (a->batch > 0) a->svgp.batch = a->batch;
+  if (a->rate > 0) a->svgp.rate = a->rate;
+  a->collapsed.batches = &a->svgp;
+  return true;
+}
+
 bool sparse_resolve(const struct cli *cli, void *arguments)
 {
   struct sparse_arguments *a = arguments;
@@ -68,7 +92,7 @@ bool sparse_resolve(const struct cli *cli, void *arguments)
     return cli_refuse(cli, "a model is a binary file: name it with -o FILE");
   if (a->points_file != NULL && cli_given(cli, "inducing"))
     return cli_refuse(cli, "--inducing-points FILE says how many there are; give it or --inducing");
-  return resolve_kernel(cli, a) && sparse_resolve_diag(cli, a) &&
+  return resolve_kernel(cli, a) && sparse_resolve_diag(cli, a) && resolve_svgp(cli, a) &&
          cli_check_overwrite(cli, a->output, cli_operand(cli, 0)) &&
          cli_check_overwrite(cli, a->output, a->start) &&
          cli_check_overwrite(cli, a->output, a->points_file) &&
@@ -194,7 +218,7 @@ static enum gpnn_status annotate(const struct cli *cli, const struct sparse_argu
 
 /* Estimates target 't'. */
 static enum gpnn_status estimate(const struct cli *cli, const struct sparse_arguments *a,
-                                 const struct gpnn_dataset *view, struct sparse_trace *trace,
+                                 const struct gpnn_dataset *view, struct trace *trace,
                                  struct gpnn_parameters *params, struct gpnn_state *arrays,
                                  struct gpnn_error *err)
 {
@@ -228,51 +252,31 @@ static enum gpnn_status estimate(const struct cli *cli, const struct sparse_argu
   return status;
 }
 
-/* Parameters of several targets have their names. */
-static enum gpnn_status name_target(const struct gpnn_dataset *view, struct gpnn_parameters *params,
-                                    struct gpnn_error *err)
-{
-  const char *name = view->schema.target.name;
-  params->target = gpnn_copy_text(name, strlen(name));
-  return params->target != NULL ? GPNN_OK : gpnn_fail_memory(err, "for the parameters");
-}
-
-/* Finds out before the work, not after it, if the file cannot be created. */
-static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
-{
-  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
-  file.watch = &unfinished;
-  enum gpnn_status status = gpnn_atomic_file_create(&file, path, err);
-  gpnn_atomic_file_abandon(&file);
-  return status;
-}
-
 /* Estimates all targets, then completes the trace, and writes the model last. */
 static enum gpnn_status estimate_all(const struct cli *cli, const struct sparse_arguments *a,
                                      const struct gpnn_dataset *dataset, size_t n,
                                      const struct gpnn_dataset *const *views,
                                      struct gpnn_error *err)
 {
-  bool is_named = gpnn_dataset_n_targets(dataset) > 1;
   struct gpnn_parameters *params = gpnn_alloc(n, 1, sizeof *params);
   struct gpnn_state *arrays = NULL;
   struct cli about = *cli;
-  struct sparse_trace trace = {.names_targets = n > 1};
+  struct trace trace = {.names_targets = n > 1};
   if (params == NULL) return gpnn_fail_memory(err, "for the parameters");
   enum gpnn_status status = gpnn_state_new(&arrays, dataset->fingerprint, err);
-  if (status == GPNN_OK) status = check_output(a->output, err);
-  if (status == GPNN_OK && a->trace != NULL) status = sparse_trace_open(&trace, a->trace, err);
+  if (status == GPNN_OK) status = cli_try_output(a->output, &unfinished, err);
+  if (status == GPNN_OK && a->trace != NULL) status = trace_open(&trace, a->trace, err);
   bool is_reported = status == GPNN_OK && cli->report != NULL;
   if (is_reported) json_open(cli->report, "targets", '[');
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
     if (n > 1) about.target = views[t]->schema.target.name;
     progress_update("targets", t, n);
     status = estimate(&about, a, views[t], &trace, &params[t], arrays, err);
-    if (status == GPNN_OK && is_named) status = name_target(views[t], &params[t], err);
+    if (status == GPNN_OK) status = modelled_name_target(dataset, views[t], &params[t], err);
   }
   if (is_reported) json_close(cli->report, ']');
   progress_erase();
-  status = sparse_trace_close(&trace, status, err);
+  status = trace_close(&trace, status, err);
   if (status == GPNN_OK)
     status = gpnn_model_file_write(a->output, dataset, n, params, arrays,
                                    a->collapsed.start.threads, &unfinished, err);

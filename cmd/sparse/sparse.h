@@ -8,8 +8,9 @@
 #include <stddef.h>
 
 #include "cmd/common/cli.h"
-#include "cmd/sparse/trace.h"
+#include "cmd/common/trace.h"
 #include "kernel/parameters.h"
+#include "models/inducing/collapsed/collapsed.h"
 #include "models/inducing/collapsed/fit.h"
 #include "models/inducing/diag/fit.h"
 
@@ -23,15 +24,16 @@ struct sparse_arguments {
   const char *output, *points, *kernel, *start, *targets;
   double fixed_lengthscale, fixed_kernelscale, fixed_noise; /* 0: not fixed */
   const char *points_file;                                  /* NULL: they are chosen */
-  /* Of the diagonal family: */
+  /* Of the diagonal family, and iterations, batch and rate (0: the usual) of svgp: */
   enum gpnn_diag_optimizer optimizer;
   enum gpnn_diag_solver_kind solver;
   enum gpnn_truncation truncation;
   size_t iterations, batch, probes;
-  double rate, head, tolerance, beta; /* rate: 0: the usual */
+  double rate, head, tolerance, beta;
   bool no_polish;
   const char *trace; /* NULL: none */
   struct gpnn_collapsed_options collapsed;
+  struct gpnn_svgp_options svgp;
 };
 
 /* Checks what can be known without the index; false after a refusal. */
@@ -46,9 +48,8 @@ bool sparse_resolve_diag(const struct cli *cli, const struct sparse_arguments *a
 GPNN_MUST_CHECK enum gpnn_status
 sparse_fit_diag(const struct cli *cli, const struct sparse_arguments *arguments,
                 const struct gpnn_collapsed_options *options, const struct gpnn_dataset *view,
-                struct sparse_trace *trace, struct gpnn_parameters *params,
-                struct gpnn_state *arrays, struct gpnn_collapsed_report *report,
-                struct gpnn_error *err);
+                struct trace *trace, struct gpnn_parameters *params, struct gpnn_state *arrays,
+                struct gpnn_collapsed_report *report, struct gpnn_error *err);
 
 enum gpnn_status sparse_run(const struct cli *cli, void *arguments, struct gpnn_error *err);
 

@@ -1,15 +1,15 @@
 #include "cmd/tucker/tucker.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/atomic_file.h"
 #include "base/memory.h"
 #include "cmd/common/json.h"
 #include "cmd/common/modelled.h"
+#include "cmd/common/output.h"
+#include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
+#include "cmd/common/trace.h"
 #include "cmd/tucker/report.h"
-#include "cmd/tucker/trace.h"
 #include "dataset/index.h"
 #include "linalg/blas_threads.h"
 #include "models/model_file.h"
@@ -26,6 +26,7 @@ struct run {
   const struct gpnn_dataset **views;  /* n */
   struct gpnn_parameters *params;     /* n */
   struct gpnn_state *arrays;
+  struct trace trace;
 };
 
 /* ---- the work ----------------------------------------------------------------------------- */
@@ -39,27 +40,58 @@ static enum gpnn_status complete(struct run *r, size_t t, const struct gpnn_tuck
   params->likelihood = r->a->likelihood;
   params->provenance.has_index = true;
   params->provenance.index = r->dataset->fingerprint;
-  if (gpnn_dataset_n_targets(r->dataset) == 1) { /* any name would do for the only one */
-    free(params->target);
-    params->target = NULL;
-  }
-  enum gpnn_status status =
-      gpnn_state_add(r->arrays, name, GPNN_TUCKER_BOUND, 1, &report->bound, err);
+  enum gpnn_status status = modelled_name_target(r->dataset, r->views[t], params, err);
+  if (status == GPNN_OK)
+    status = gpnn_state_add(r->arrays, name, GPNN_TUCKER_BOUND, 1, &report->bound, err);
   if (status == GPNN_OK)
     status = gpnn_state_add(r->arrays, name, GPNN_TUCKER_SHRINKAGE, 1, &report->shrinkage, err);
   return status;
 }
 
-static enum gpnn_status fit_target(struct run *r, size_t t, struct trace *trace,
-                                   struct gpnn_error *err)
+static void put_numbers(struct trace *trace, size_t n, const double *values)
+{
+  for (size_t i = 0; i < n; i++) {
+    trace_text(trace, "\t");
+    if (trace->status == GPNN_OK)
+      trace->status = gpnn_output_number(trace->output, values[i], &trace->err);
+  }
+}
+
+/* A gpnn_tucker_options.progress: the progress line, and a row of the trace. */
+static void show_sweep(void *context, const struct gpnn_tucker_progress *sweep)
+{
+  struct run *r = context;
+  struct trace *trace = &r->trace;
+  const double numbers[] = {sweep->kernelscale, sweep->noise, sweep->shrinkage};
+  progress_update("sweeps", sweep->sweep, r->a->fit.n_sweeps);
+  if (trace->output == NULL) return;
+  if (trace_is_first(trace)) {
+    trace_text(trace, trace->names_targets ? "target\tstep" : "step");
+    trace_text(trace, "\tseconds\tbound\trmse");
+    trace_lengthscale_names(trace, sweep->p);
+    trace_text(trace, "\tkernelscale\tnoise\tshrinkage\n");
+  }
+  trace_target(trace);
+  if (trace->status == GPNN_OK)
+    trace->status = gpnn_output_printf(trace->output, &trace->err, "%zu\t%.3f", sweep->sweep,
+                                       trace_seconds(trace));
+  put_numbers(trace, 1, &sweep->bound);
+  put_numbers(trace, 1, &sweep->rmse);
+  put_numbers(trace, sweep->p, sweep->lengthscale);
+  put_numbers(trace, 3, numbers);
+  trace_text(trace, "\n");
+  if (trace->status == GPNN_OK) trace->status = gpnn_output_flush(trace->output, &trace->err);
+}
+
+static enum gpnn_status fit_target(struct run *r, size_t t, struct gpnn_error *err)
 {
   struct gpnn_tucker_options options = r->a->fit;
   struct gpnn_tucker_report report;
   struct cli about = *r->cli;
   if (r->n > 1) about.target = r->views[t]->schema.target.name;
-  trace_begin(trace, r->views[t]);
-  options.progress = trace_step;
-  options.progress_context = trace;
+  trace_begin(&r->trace, r->views[t]);
+  options.progress = show_sweep;
+  options.progress_context = r;
   enum gpnn_status status =
       gpnn_tucker_fit(r->views[t], &options, &r->params[t], r->arrays, &report, err);
   if (status != GPNN_OK) return status;
@@ -67,36 +99,27 @@ static enum gpnn_status fit_target(struct run *r, size_t t, struct trace *trace,
   return complete(r, t, &report, err);
 }
 
-static enum gpnn_status fit_all(struct run *r, struct trace *trace, struct gpnn_error *err)
+static enum gpnn_status fit_all(struct run *r, struct gpnn_error *err)
 {
   struct json *report = r->cli->report;
   enum gpnn_status status = GPNN_OK;
   if (report != NULL) json_open(report, "targets", '[');
-  for (size_t t = 0; t < r->n && status == GPNN_OK; t++) status = fit_target(r, t, trace, err);
+  for (size_t t = 0; t < r->n && status == GPNN_OK; t++) status = fit_target(r, t, err);
   if (report != NULL) json_close(report, ']');
-  return status;
-}
-
-/* Finds out before the work, not after it, if the file cannot be created. */
-static enum gpnn_status check_output(const char *path, struct gpnn_error *err)
-{
-  struct gpnn_atomic_file file = GPNN_ATOMIC_FILE_INIT;
-  file.watch = &unfinished;
-  enum gpnn_status status = gpnn_atomic_file_create(&file, path, err);
-  gpnn_atomic_file_abandon(&file);
   return status;
 }
 
 /* Estimates everything, then writes the trace, and the model last. */
 static enum gpnn_status fit_and_write(struct run *r, struct gpnn_error *err)
 {
-  struct trace trace = {.fit = &r->a->fit, .names_targets = r->n > 1};
+  r->trace.names_targets = r->n > 1;
   enum gpnn_status status = tucker_match(r->a, r->dataset->d, err);
-  if (status == GPNN_OK) status = check_output(r->a->output, err);
+  if (status == GPNN_OK) status = cli_try_output(r->a->output, &unfinished, err);
   if (status == GPNN_OK) status = gpnn_state_new(&r->arrays, r->dataset->fingerprint, err);
-  if (status == GPNN_OK && r->a->trace != NULL) status = trace_open(&trace, r->a->trace, err);
-  if (status == GPNN_OK) status = fit_all(r, &trace, err);
-  status = trace_close(&trace, status, err);
+  if (status == GPNN_OK && r->a->trace != NULL) status = trace_open(&r->trace, r->a->trace, err);
+  if (status == GPNN_OK) status = fit_all(r, err);
+  progress_erase();
+  status = trace_close(&r->trace, status, err);
   if (status == GPNN_OK)
     status = gpnn_model_file_write(r->a->output, r->dataset, r->n, r->params, r->arrays,
                                    r->a->fit.threads, &unfinished, err);

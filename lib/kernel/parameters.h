@@ -94,6 +94,7 @@ enum gpnn_family {
   GPNN_FAMILY_DIAG = 2,      /* inducing points, with as many numbers for their covariance */
   GPNN_FAMILY_TUCKER = 3,    /* inducing points on a grid, their mean a Tucker tensor */
   GPNN_FAMILY_AUGMENTED = 4, /* training rows, and rows that another's model was asked about */
+  GPNN_FAMILY_SVGP = 5,      /* inducing points, with a posterior found by batches of rows */
 };
 
 /* The Polya-Gamma variables, omega, of the training rows; zeroed: all are at the median of the

@@ -126,7 +126,8 @@ static const char *const families[] = {[GPNN_FAMILY_NONE] = NULL,
                                        [GPNN_FAMILY_COLLAPSED] = "collapsed",
                                        [GPNN_FAMILY_DIAG] = "diag",
                                        [GPNN_FAMILY_TUCKER] = "tucker",
-                                       [GPNN_FAMILY_AUGMENTED] = "augmented"};
+                                       [GPNN_FAMILY_AUGMENTED] = "augmented",
+                                       [GPNN_FAMILY_SVGP] = "svgp"};
 
 const char *gpnn_parameters_family_name(enum gpnn_family family)
 {
@@ -141,7 +142,8 @@ static enum gpnn_status read_family(struct gpnn_parameters_reader *reader, struc
       reader->params->family = (enum gpnn_family)f;
       return GPNN_OK;
     }
-  return gpnn_parameters_refuse(reader, "family: \"%s\" is not one of collapsed, diag, tucker",
+  return gpnn_parameters_refuse(reader,
+                                "family: \"%s\" is not one of collapsed, diag, tucker, svgp",
                                 gpnn_mask(shown, word.at, word.length));
 }
 

@@ -17,7 +17,7 @@
 #include "base/rng.h"
 #include "linalg/blas_threads.h"
 #include "linalg/probes.h"
-#include "models/inducing/diag/gradient.h"
+#include "models/inducing/diag/diag.h"
 
 enum { ROWS = 256, INPUTS = 8, PROBES = 8 };
 

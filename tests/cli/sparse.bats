@@ -81,6 +81,22 @@ learns_most() {
   assert_below "$(rmse t.gpm)" 0.45
 }
 
+@test "batches of rows find what one pass over all rows finds" {
+  make_model 500 100 60 20
+  sparse --inducing 20
+  cp t.gpm once.gpm
+  sparse --family svgp --inducing 20 --batch 100 --iterations 60 -j 1
+  assert_equal "$(gpnn-info t.gpm | value family)" svgp
+  assert_near "$(rmse t.gpm)" "$(rmse once.gpm)" 0.03
+  gpnn-sparse -q -j 3 --kernel rbf --sample 200 --family svgp --inducing 20 --batch 100 --iterations 60 -o other.gpm t.gpi
+  cmp t.gpm other.gpm
+  # Without steps of the parameters these are as the sample has them.
+  sparse --family svgp --iterations 0 --rate 0.5
+  gpnn-calibrate -q t.gpm >still.cal
+  sparse --family svgp --iterations 5 --rate 0.5
+  gpnn-calibrate -q t.gpm | run ! cmp -s - still.cal
+}
+
 @test "both families learn what there is to know" {
   make_model 500 100 60 20
   for_each_family learns_most

@@ -4,7 +4,7 @@
  */
 #include "linalg/blas_threads.h"
 #include "linalg/probes.h"
-#include "models/inducing/diag/gradient.h"
+#include "models/inducing/diag/diag.h"
 
 #include "diag.h"
 

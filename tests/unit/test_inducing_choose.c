@@ -1,5 +1,5 @@
 /* Inducing points: where they come from, and that they are different. */
-#include "models/inducing/choose.h"
+#include "models/inducing/inducing.h"
 
 #include "dense.h"
 #include "random.h"

@@ -3,7 +3,6 @@
 
 #include "dataset/stored.h"
 #include "models/inducing/inducing.h"
-#include "models/inducing/system.h"
 
 enum { M = 5, D = 2 };
 

@@ -4,7 +4,7 @@
 
 #include "linalg/blas_threads.h"
 #include "linalg/optimize.h"
-#include "models/inducing/collapsed/svgp.h"
+#include "models/inducing/collapsed/collapsed.h"
 
 enum { D = 3, M = 20, N = 150, LENGTHSCALES = 3, PARAMETERS = LENGTHSCALES + 2 };
 

@@ -1,4 +1,4 @@
-#include "models/inducing/choose.h"
+#include "models/inducing/inducing.h"
 
 #include <float.h>
 #include <math.h>

@@ -11,8 +11,7 @@
 #include "linalg/cholesky.h"
 #include "linalg/panels.h"
 #include "linalg/triangular.h"
-#include "models/inducing/cross.h"
-#include "models/inducing/root.h"
+#include "models/inducing/inducing_private.h"
 #include "models/stored_model.h"
 
 #define MEMORY_FOR "for inducing points"
@@ -295,6 +294,7 @@ static enum gpnn_status add_rows(struct inducing *g, const struct gpnn_channel *
   switch (channel->parameters->family) {
   case GPNN_FAMILY_COLLAPSED:
   case GPNN_FAMILY_AUGMENTED:
+  case GPNN_FAMILY_SVGP:
     return add_root(g, channel, err);
   case GPNN_FAMILY_DIAG:
     return add_inverse(g, channel, err);
@@ -481,4 +481,56 @@ enum gpnn_status gpnn_inducing_keep(const struct gpnn_inducing_arrays *model, co
   if (status == GPNN_OK)
     status = gpnn_state_add(arrays, target, GPNN_INDUCING_ROOT, model->rank * m, model->root, err);
   return status;
+}
+
+/* ---- the matrix of the points ---------------------------------------------------------------- */
+
+static const struct gpnn_state_array *array_of(const struct gpnn_channel *channel, const char *name)
+{
+  return gpnn_state_find(channel->dataset->stored->arrays, channel->dataset->schema.target.name,
+                         name);
+}
+
+/* exp(rho), or the noise where there is no rho. */
+static enum gpnn_status fill_added(const struct gpnn_channel *channel, size_t m, double *diagonal,
+                                   struct gpnn_error *err)
+{
+  const struct gpnn_state_array *rho = array_of(channel, GPNN_INDUCING_RHO);
+  if (channel->parameters->family != GPNN_FAMILY_DIAG) {
+    for (size_t i = 0; i < m; i++) diagonal[i] = channel->parameters->covariance.noise;
+    return GPNN_OK;
+  }
+  if (rho == NULL || rho->n != m)
+    return gpnn_fail(err, GPNN_EFORMAT, "the model has no valid array '" GPNN_INDUCING_RHO "'");
+  for (size_t i = 0; i < m; i++) {
+    diagonal[i] = exp(rho->values[i]);
+    if (!(diagonal[i] > 0 && isfinite(diagonal[i])))
+      return gpnn_fail(err, GPNN_EFORMAT, "array '" GPNN_INDUCING_RHO "' of the model: %g",
+                       rho->values[i]);
+  }
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_inducing_system(const struct gpnn_channel *channel, size_t *m,
+                                      const double **z, double **diagonal, struct gpnn_error *err)
+{
+  enum gpnn_family family = channel->parameters->family;
+  size_t d = channel->dataset->d;
+  if (family != GPNN_FAMILY_COLLAPSED && family != GPNN_FAMILY_DIAG && family != GPNN_FAMILY_SVGP)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "the model is not one of inducing points that gpnn-sparse makes");
+  const struct gpnn_state_array *points = array_of(channel, GPNN_INDUCING_POINTS);
+  if (points == NULL || d == 0 || points->n == 0 || points->n % d != 0)
+    return gpnn_fail(err, GPNN_EFORMAT, "the model has no valid array '" GPNN_INDUCING_POINTS "'");
+  double *made = gpnn_alloc(points->n / d, 1, sizeof *made);
+  if (made == NULL) return gpnn_fail_memory(err, "for inducing points");
+  enum gpnn_status status = fill_added(channel, points->n / d, made, err);
+  if (status != GPNN_OK) {
+    free(made);
+    return status;
+  }
+  *m = points->n / d;
+  *z = points->values;
+  *diagonal = made;
+  return GPNN_OK;
 }

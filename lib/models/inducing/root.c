@@ -1,4 +1,4 @@
-#include "models/inducing/root.h"
+#include "models/inducing/inducing_private.h"
 
 #include <math.h>
 #include <stdlib.h>

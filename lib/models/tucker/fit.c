@@ -294,7 +294,6 @@ static enum gpnn_status keep_parameters(const struct fit *f, struct gpnn_paramet
                                         struct gpnn_error *err)
 {
   const struct gpnn_tucker *t = &f->t;
-  const char *target = f->view->schema.target.name;
   double noise = exp(t->numbers[t->noise]);
   bool is_constant = f->report->variance == GPNN_TUCKER_RESIDUAL;
   params->family = GPNN_FAMILY_TUCKER;
@@ -306,9 +305,7 @@ static enum gpnn_status keep_parameters(const struct fit *f, struct gpnn_paramet
                                .lengthscale = gpnn_alloc(f->groups.n, 1, sizeof(double)),
                                .kernelscale = exp(t->numbers[t->kernelscale]),
                                .noise = is_constant ? fmin(noise, f->report->residual) : noise};
-  params->target = gpnn_copy_text(target, strlen(target));
-  if (params->target == NULL || params->covariance.lengthscale == NULL)
-    return gpnn_fail_memory(err, "for parameters");
+  if (params->covariance.lengthscale == NULL) return gpnn_fail_memory(err, "for parameters");
   for (size_t l = 0; l < t->shape.p; l++)
     params->covariance.lengthscale[f->group[l]] = exp(t->numbers[t->lengthscale + l]);
   return gpnn_parameters_comment(params, err,

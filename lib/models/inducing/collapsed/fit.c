@@ -61,19 +61,21 @@ static enum gpnn_status choose(struct fit *f, struct gpnn_error *err)
                                                          : gpnn_fail_memory(err, MEMORY_FOR);
 }
 
-static enum gpnn_status begin(struct fit *f, struct gpnn_error *err)
+static struct gpnn_cross_problem problem_of(const struct fit *f)
 {
-  const struct gpnn_dataset *view = f->view;
-  const struct gpnn_cross_problem problem = {.m = f->m,
-                                             .d = view->d,
-                                             .z = f->z,
-                                             .kernel = f->covariance->kernel,
-                                             .smoothness = f->covariance->smoothness,
-                                             .n_lengthscales = f->covariance->n_lengthscales,
-                                             .group = view->group};
-  const struct gpnn_collapsed_data data = {view->n, view->x, view->y, GPNN_COLLAPSED_JITTER,
-                                           f->options->start.threads};
-  return gpnn_collapsed_new(&f->collapsed, &problem, &data, err);
+  return (struct gpnn_cross_problem){.m = f->m,
+                                     .d = f->view->d,
+                                     .z = f->z,
+                                     .kernel = f->covariance->kernel,
+                                     .smoothness = f->covariance->smoothness,
+                                     .n_lengthscales = f->covariance->n_lengthscales,
+                                     .group = f->view->group};
+}
+
+static struct gpnn_collapsed_data data_of(const struct fit *f)
+{
+  return (struct gpnn_collapsed_data){f->view->n, f->view->x, f->view->y, GPNN_COLLAPSED_JITTER,
+                                      f->options->start.threads};
 }
 
 /* ---- steps on all rows -------------------------------------------------------------------- */
@@ -121,6 +123,27 @@ static enum gpnn_status improve(struct fit *f, struct gpnn_error *err)
   return GPNN_OK;
 }
 
+/* ---- batches of rows ---------------------------------------------------------------------- */
+
+/* Parameters and posterior by batches, from those of the sample. */
+static enum gpnn_status take_batches(struct fit *f, double *bound, struct gpnn_error *err)
+{
+  const struct gpnn_cross_problem problem = problem_of(f);
+  const struct gpnn_collapsed_data data = data_of(f);
+  struct gpnn_covariance *covariance = f->covariance;
+  size_t width = covariance->n_lengthscales;
+  for (size_t j = 0; j < width; j++) f->u[j] = log(covariance->lengthscale[j]);
+  f->u[width] = log(covariance->kernelscale);
+  f->u[width + 1] = log(covariance->noise);
+  enum gpnn_status status = gpnn_svgp_fit(&problem, &data, f->options->batches, f->u, bound,
+                                          f->weights, f->root, &f->rank, err);
+  if (status != GPNN_OK) return status;
+  for (size_t j = 0; j < width; j++) covariance->lengthscale[j] = exp(f->u[j]);
+  covariance->kernelscale = exp(f->u[width]);
+  covariance->noise = exp(f->u[width + 1]);
+  return GPNN_OK;
+}
+
 /* ---- the result --------------------------------------------------------------------------- */
 
 /* Kernel scale, noise variance and posterior of all rows. */
@@ -149,6 +172,16 @@ static enum gpnn_status keep(const struct fit *f, struct gpnn_state *arrays, str
   return gpnn_inducing_keep(&model, f->view->schema.target.name, arrays, err);
 }
 
+/* Parameters and posterior from passes over all rows. */
+static enum gpnn_status take_all(struct fit *f, double *bound, struct gpnn_error *err)
+{
+  const struct gpnn_cross_problem problem = problem_of(f);
+  const struct gpnn_collapsed_data data = data_of(f);
+  enum gpnn_status status = gpnn_collapsed_new(&f->collapsed, &problem, &data, err);
+  if (status == GPNN_OK && f->options->steps > 0) status = improve(f, err);
+  return status == GPNN_OK ? conclude(f, bound, err) : status;
+}
+
 enum gpnn_status gpnn_collapsed_fit(const struct gpnn_dataset *view,
                                     const struct gpnn_collapsed_options *options,
                                     struct gpnn_parameters *params, struct gpnn_state *arrays,
@@ -156,15 +189,15 @@ enum gpnn_status gpnn_collapsed_fit(const struct gpnn_dataset *view,
 {
   struct fit f = {.view = view, .options = options, .covariance = &params->covariance};
   *report = (struct gpnn_collapsed_report){0};
-  params->family = GPNN_FAMILY_COLLAPSED;
+  params->family = options->batches == NULL ? GPNN_FAMILY_COLLAPSED : GPNN_FAMILY_SVGP;
   params->likelihood = GPNN_LIKELIHOOD_LOCAL;
   params->provenance.fit_rows = view->n;
   enum gpnn_status status =
       gpnn_collapsed_start(view, &options->start, f.covariance, &report->evaluations, err);
   if (status == GPNN_OK) status = choose(&f, err);
-  if (status == GPNN_OK) status = begin(&f, err);
-  if (status == GPNN_OK && options->steps > 0) status = improve(&f, err);
-  if (status == GPNN_OK) status = conclude(&f, &report->bound, err);
+  if (status == GPNN_OK)
+    status = options->batches == NULL ? take_all(&f, &report->bound, err)
+                                      : take_batches(&f, &report->bound, err);
   if (status == GPNN_OK) status = keep(&f, arrays, err);
   report->inducing = f.m;
   report->rank = f.rank;

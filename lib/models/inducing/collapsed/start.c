@@ -1,4 +1,4 @@
-#include "models/inducing/collapsed/start.h"
+#include "models/inducing/collapsed/fit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "linalg/optimize.h"
-#include "models/inducing/choose.h"
 #include "models/inducing/collapsed/collapsed.h"
+#include "models/inducing/inducing.h"
 
 #define MEMORY_FOR "for a sample of the rows"
 

@@ -1,4 +1,4 @@
-#include "models/inducing/collapsed/svgp.h"
+#include "models/inducing/collapsed/collapsed.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 #include "linalg/optimize.h"
-#include "models/inducing/collapsed/whitened.h"
 
 #define MEMORY_FOR "for inducing points"
 

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
-#include "models/inducing/diag/stages_private.h"
+#include "models/inducing/diag/diag_private.h"
 
 /* ---- options ------------------------------------------------------------------------------ */
 

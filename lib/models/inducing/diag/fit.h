@@ -19,9 +19,9 @@
 #include "container/state.h"
 #include "dataset/dataset.h"
 #include "kernel/parameters.h"
-#include "models/inducing/choose.h"
-#include "models/inducing/collapsed/start.h"
-#include "models/inducing/diag/gradient.h"
+#include "models/inducing/collapsed/fit.h"
+#include "models/inducing/diag/diag.h"
+#include "models/inducing/inducing.h"
 
 enum gpnn_diag_solver_kind {
   GPNN_DIAG_SOLVER_AUTO = 0,     /* Cholesky up to m = 2048 or 4 probes times steps of a solution */

@@ -1,4 +1,4 @@
-#include "models/inducing/diag/gradient.h"
+#include "models/inducing/diag/diag_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,8 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/blas.h"
-#include "models/inducing/diag/diag_private.h"
+#include "linalg/dense.h"
+#include "models/inducing/diag/diag.h"
 
 /* An estimate in the making: vectors of m numbers, one after another. */
 struct estimate {
@@ -236,4 +237,45 @@ enum gpnn_status gpnn_diag_estimate(struct gpnn_diag *diag, const double *point,
   if (status == GPNN_OK) derive(&e, gradient);
   release(&e);
   return status;
+}
+
+/* ---- solutions ------------------------------------------------------------------------------- */
+
+/* Adds the numbers of a report. */
+static void add(const struct gpnn_truncated_cg_report *report, bool is_random,
+                struct gpnn_diag_solutions *to)
+{
+  to->n += report->n;
+  to->steps += report->steps;
+  to->most = report->most > to->most ? report->most : to->most;
+  to->n_capped += report->n_capped;
+  to->n_refused += report->n_refused;
+  if (is_random) {
+    to->extra += report->tail;
+    to->most_weight = fmax(to->most_weight, report->most_weight);
+  } else
+    to->tail += (double)report->tail;
+}
+
+enum gpnn_status gpnn_diag_solve(size_t m, const double *b_matrix, size_t columns, const double *b,
+                                 double *x, const struct gpnn_diag_solver *solver, uint64_t first,
+                                 int threads, struct gpnn_diag_solutions *solutions,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_dense dense = {m, b_matrix, threads};
+  const struct gpnn_cg_matrix matrix = gpnn_dense_matrix(&dense);
+  const struct gpnn_truncated_cg_options options = {.truncation = solver->truncation,
+                                                    .head = solver->head,
+                                                    .tolerance = solver->tolerance,
+                                                    .rate = solver->rate,
+                                                    .most_steps = solver->most_steps,
+                                                    .seed = solver->seed,
+                                                    .first = first,
+                                                    .threads = threads};
+  struct gpnn_truncated_cg_report report = {0};
+  enum gpnn_status status =
+      gpnn_truncated_cg_solve(&matrix, columns, b, x, &options, NULL, &report, err);
+  if (status != GPNN_OK) return gpnn_prefix(err, status, "%zu inducing points", m);
+  add(&report, solver->truncation != GPNN_TRUNCATION_NONE, solutions);
+  return GPNN_OK;
 }

@@ -1,15 +1,9 @@
 /*
- * cross: covariances of rows with inducing inputs, tile by tile, and what a function of them says
- * of the kernel's parameters.
- *
- * Calling sequence: gpnn_cross_new() for inducing inputs, gpnn_cross_set() for parameters, as often
- * as wanted; then for each tile of rows gpnn_cross_covariances() and, where derivatives are wanted,
- * gpnn_cross_contract().  gpnn_cross_release().
- *
- * Threads: between calls of gpnn_cross_set() it may be shared; each thread has a tile of its own.
+ * What estimation and prediction of inducing points share: covariances of rows with the points, and
+ * the root that variances come from.
  */
-#ifndef GPNN_MODELS_INDUCING_CROSS_H
-#define GPNN_MODELS_INDUCING_CROSS_H
+#ifndef GPNN_MODELS_INDUCING_INDUCING_PRIVATE_H
+#define GPNN_MODELS_INDUCING_INDUCING_PRIVATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +11,20 @@
 
 #include "base/status.h"
 #include "kernel/kernel.h"
+
+/* ---- covariances -------------------------------------------------------------------------- */
+
+/*
+ * Covariances of rows with inducing inputs, tile by tile, and what a function of them says
+ * of the kernel's parameters.
+ *
+ * Calling sequence: gpnn_cross_new() for inducing inputs, gpnn_cross_set() for parameters, as often
+ * as wanted; then for each tile of rows gpnn_cross_covariances() and, where derivatives are wanted,
+ * gpnn_cross_contract().  gpnn_cross_release().
+ *
+ * Threads: between calls of gpnn_cross_set() it may be shared; each thread has a tile of its own.
+
+ */
 
 /* Rows of a tile, the unit of work that threads share. */
 enum { GPNN_CROSS_TILE = 64 };
@@ -87,5 +95,62 @@ double gpnn_cross_contract(const struct gpnn_cross *cross, const struct gpnn_cro
 
 /* The inducing inputs as points. */
 struct gpnn_cross_points gpnn_cross_inducing(const struct gpnn_cross *cross);
+
+/* ---- the root ----------------------------------------------------------------------------- */
+
+/*
+ * What inducing points take away from the variance of rows: |R c|^2 for the
+ * correlations c of a row with the points and a root R (gpnn-methods(7), equations 17.3 and 17.10).
+ *
+ * R is kept in strips of a few rows, each without the columns in which it is zero, so that
+ * triangular roots take half the time.  Strips are kept in single precision, which halves it again,
+ * as long as the errors of all of them together stay below GPNN_INDUCING_ERROR of the kernel scale
+ * on trial rows; on other rows they are two or three times as large at the most.
+ *
+ * Rows come in tiles of GPNN_INDUCING_TILE, as panels of gpnn_panels_best() (linalg/panels.h) with
+ * a column for each point.  Results of a row depend on nothing else in its tile.
+ * Threads: read-only once made.
+
+ */
+
+/* A multiple of the lanes of every set of panels, for doubles and for floats. */
+enum { GPNN_INDUCING_TILE = 48 };
+
+#define GPNN_INDUCING_ERROR 5e-7
+
+struct gpnn_inducing_strip {
+  size_t begin, end;  /* columns that are not all zero */
+  double *precise;    /* owned, as linalg/panels.h has strips; NULL: */
+  float *approximate; /* owned */
+};
+
+/* A zeroed object is empty and may be released. */
+struct gpnn_inducing_root {
+  size_t m, n_strips;
+  struct gpnn_inducing_strip *strips; /* owned */
+};
+
+/* Rows whose errors decide on the precision: n_tiles tiles of panels, one after another. */
+struct gpnn_inducing_trial {
+  size_t n_tiles; /* 0: everything is kept in double precision */
+  const double *panels;
+  double scale; /* what |R c|^2 is multiplied by to be a share of the kernel scale */
+};
+
+/* Takes a root of 'rank' rows by m, row-major, which is copied; 'rank' may be 0.  GPNN_ENOMEM:
+ * '*root' may be released. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_inducing_root_new(struct gpnn_inducing_root *root,
+                                                        size_t rank, size_t m, const double *rows,
+                                                        const struct gpnn_inducing_trial *trial,
+                                                        struct gpnn_error *err);
+void gpnn_inducing_root_release(struct gpnn_inducing_root *root);
+
+/* The numbers in one tile of panels. */
+size_t gpnn_inducing_tile_size(size_t m);
+
+/* Writes |R c|^2 of each row of a tile to 'squares' (GPNN_INDUCING_TILE).  'rounded' is scratch
+ * memory for as many floats as the tile has numbers.  Both are 64-byte aligned. */
+void gpnn_inducing_squares(const struct gpnn_inducing_root *root, const double *panels,
+                           float *rounded, double *squares);
 
 #endif
