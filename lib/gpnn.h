@@ -10,8 +10,8 @@
  *   dataset/dataset.h                 what models are made from: such rows, and a search over them
  *   dataset/index.h                   keep a dataset in a file
  *   dataset/transformed.h             see a target through a transform
- *   models/local/choose.h             choose a kernel and estimate its parameters
- *   models/local/choose_transform.h   choose the transform
+ *   estimate/choose.h                 choose a kernel and estimate its parameters
+ *   estimate/choose_transform.h       choose the transform
  *   models/conjugate/conjugate.h      or do so for the conjugate model
  *   assess/calibrate.h                make the variances right on average
  *   likelihood/conformal.h            find intervals that hold for errors of any distribution
@@ -68,6 +68,8 @@
 #include "dataset/reader.h"
 #include "dataset/training.h"
 #include "dataset/transformed.h"
+#include "estimate/choose.h"
+#include "estimate/choose_transform.h"
 #include "kernel/parameters.h"
 #include "likelihood/conformal.h"
 #include "likelihood/distribution.h"
@@ -75,8 +77,6 @@
 #include "models/conjugate/conjugate.h"
 #include "models/joint.h"
 #include "models/labels.h"
-#include "models/local/choose.h"
-#include "models/local/choose_transform.h"
 #include "models/model.h"
 #include "models/predict.h"
 #include "stats/metrics.h"

@@ -6,7 +6,7 @@
 
 #include "cmd/fit/report.h"
 #include "container/state.h"
-#include "models/count_sites.h"
+#include "estimate/count_sites.h"
 
 /* ---- options ------------------------------------------------------------------------------ */
 

@@ -1,6 +1,6 @@
 /*
  * counts: gpnn-fit for targets that are counts: regression on pseudo-targets, which are then found
- * again with its parameters (models/count_sites.h).
+ * again with its parameters (estimate/count_sites.h).
  */
 #ifndef GPNN_CMD_FIT_COUNTS_H
 #define GPNN_CMD_FIT_COUNTS_H

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 #include "cmd/common/cli.h"
+#include "estimate/choose.h"
 #include "models/conjugate/conjugate.h"
-#include "models/local/choose.h"
 
 enum fit_preset { FIT_NO_PRESET, FIT_PAPER };
 enum fit_method { FIT_LOCAL, FIT_CONJUGATE };

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "cmd/fit/report.h"
-#include "models/local/labels_choose.h"
+#include "estimate/labels_choose.h"
 
 static bool holds_classes(const struct gpnn_dataset *dataset, size_t target)
 {

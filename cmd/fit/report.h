@@ -8,9 +8,9 @@
 
 #include "cmd/common/cli.h"
 #include "dataset/dataset.h"
+#include "estimate/choose.h"
+#include "estimate/choose_transform.h"
 #include "kernel/parameters.h"
-#include "models/local/choose.h"
-#include "models/local/choose_transform.h"
 
 enum { FIT_REPORT_NAME_BYTES = 96 };
 

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "cmd/fit/counts.h"
 #include "container/state.h"
-#include "models/row_weights.h"
+#include "estimate/row_weights.h"
 
 bool fit_row_weights_resolve(const struct cli *cli, const struct fit_arguments *a)
 {

@@ -1,6 +1,6 @@
 /*
  * row_weights: gpnn-fit --row-weights: less weight for training rows that the others contradict
- * (models/row_weights.h).
+ * (estimate/row_weights.h).
  */
 #ifndef GPNN_CMD_FIT_ROW_WEIGHTS_H
 #define GPNN_CMD_FIT_ROW_WEIGHTS_H

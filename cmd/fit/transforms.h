@@ -8,7 +8,7 @@
 
 #include "cmd/fit/fit.h"
 #include "dataset/transformed.h"
-#include "models/local/choose_transform.h"
+#include "estimate/choose_transform.h"
 
 /* A zeroed object may be released. */
 struct fit_transforms {

@@ -9,8 +9,8 @@
 #include "assess/calibrate_private.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "estimate/count_sites.h"
 #include "likelihood/count.h"
-#include "models/count_sites.h"
 #include "stats/normal.h"
 
 /* The sd of the prior. */

@@ -60,7 +60,8 @@ static enum gpnn_status estimate(struct gpnn_crossfit *crossfit,
     status = gpnn_fail_memory(err, "for a cross-fit");
   if (status == GPNN_OK) {
     struct gpnn_error inner;
-    status = gpnn_channels_refit(n, channels, options, n_excluded, excluded, fold->params, &inner);
+    status = gpnn_channels_refit(n, channels, options->threads, n_excluded, excluded, fold->params,
+                                 &inner);
     if (status != GPNN_OK)
       status = gpnn_fail(err, status, "without %zu of the %zu training rows: %s", n_excluded,
                          crossfit->dataset->n, inner.text);

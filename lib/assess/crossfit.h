@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "estimate/refit.h"
 #include "models/model.h"
 
 #ifdef __cplusplus

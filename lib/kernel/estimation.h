@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* models/local/fit.h has the formulas. */
+/* estimate/fit.h has the formulas. */
 enum gpnn_objective_kind {
   GPNN_OBJECTIVE_NONE = 0,
   GPNN_OBJECTIVE_BLOCK,

@@ -250,6 +250,22 @@ enum gpnn_status gpnn_channels_find(const struct gpnn_dataset *dataset, size_t n
   return status;
 }
 
+double gpnn_channel_residual(const struct gpnn_dataset *data, const struct gpnn_parameters *params,
+                             size_t row)
+{
+  const struct gpnn_mean_function *mean = &params->mean;
+  size_t p = data->n_regressors;
+  return data->y[row] - gpnn_mean_value(mean->kind, mean->coefficients, data->d,
+                                        data->x + row * data->d, p,
+                                        p == 0 ? NULL : data->regressors + row * p);
+}
+
+double gpnn_channel_noise(const struct gpnn_dataset *data, const struct gpnn_parameters *params,
+                          size_t row)
+{
+  return params->covariance.noise + (data->noise == NULL ? 0 : data->noise[row]);
+}
+
 /* ---- life --------------------------------------------------------------------------------- */
 
 /* A model without a state yet; NULL: not enough memory. */
@@ -306,26 +322,6 @@ void gpnn_model_free(struct gpnn_model *model)
   model->kind->ops->free(model->state);
   free(model->channels);
   free(model);
-}
-
-/* ---- estimation --------------------------------------------------------------------------- */
-
-bool gpnn_channels_can_refit(size_t n, const struct gpnn_channel *channels)
-{
-  const struct gpnn_model_ops *ops = find_kind(n, channels)->ops;
-  if (ops->can_refit == NULL) return false;
-  for (size_t c = 0; c < n; c++)
-    if (!ops->can_refit(&channels[c])) return false;
-  return true;
-}
-
-enum gpnn_status gpnn_channels_refit(size_t n, const struct gpnn_channel *channels,
-                                     const struct gpnn_model_options *options, size_t n_excluded,
-                                     const uint64_t *excluded, struct gpnn_parameters *params,
-                                     struct gpnn_error *err)
-{
-  return find_kind(n, channels)
-      ->ops->refit(n, channels, options, n_excluded, excluded, params, err);
 }
 
 /* ---- what the kind does ------------------------------------------------------------------- */

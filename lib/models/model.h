@@ -38,9 +38,6 @@
  *   if (status == GPNN_OK) status = gpnn_model_predict(model, &query, &latent, &counts, &err);
  *   gpnn_model_free(model);
  *
- * gpnn_channels_refit() estimates parameters again without some rows, which can then be predicted
- * as if they were new (assess/crossfit.h).
- *
  * Failures: besides the outcomes named below, GPNN_ENOMEM, and those of the search where it has to
  * be loaded or built (dataset/dataset.h).  Handles are set on success only.
  * Threads: a model never changes and may be shared freely.
@@ -79,6 +76,13 @@ struct gpnn_channel {
   const struct gpnn_dataset *dataset;
   const struct gpnn_parameters *parameters;
 };
+
+/* The target of a training row minus the mean function, and its noise variance including that of
+ * the parameters. */
+double gpnn_channel_residual(const struct gpnn_dataset *data, const struct gpnn_parameters *params,
+                             size_t row);
+double gpnn_channel_noise(const struct gpnn_dataset *data, const struct gpnn_parameters *params,
+                          size_t row);
 
 /*
  * How covariances are factored: in double precision, or in single precision with the solution then
@@ -211,29 +215,6 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_channels_find(const struct gpnn_dataset *d
                                                     const struct gpnn_parameters *parameters,
                                                     struct gpnn_channel *channels,
                                                     bool *other_index, struct gpnn_error *err);
-
-/* True if the parameters of all 'n' > 0 channels record how they were estimated
- * (kernel/estimation.h) and their model can estimate them again. */
-bool gpnn_channels_can_refit(size_t n, const struct gpnn_channel *channels);
-
-/*
- * Estimates the parameters of 'n' > 0 channels of one dataset again, in the same way (but with
- * fewer steps where more than 2000 rows make them certain, gpnn-methods(7), equation 8.19) and
- * without 'n_excluded' training rows, whose numbers 'excluded' has in ascending order.  What the
- * user fixed stays as it is, as do kernel, number of neighbours and the likelihood with its scale;
- * nothing else depends on the given values, in which the excluded rows have left their traces.
- * Channels that share their lengthscales are estimated together.
- *
- * 'params' has n zeroed entries; the caller releases them even after a failure.  Of 'options', only
- * the threads are used, and the result does not depend on their number.  Requires
- * gpnn_channels_can_refit().  GPNN_EDATA: fewer than two rows remain, or the terms of the mean are
- * collinear without the others; further outcomes as gpnn_fit() has them (models/local/fit.h).
- */
-GPNN_MUST_CHECK enum gpnn_status gpnn_channels_refit(size_t n, const struct gpnn_channel *channels,
-                                                     const struct gpnn_model_options *options,
-                                                     size_t n_excluded, const uint64_t *excluded,
-                                                     struct gpnn_parameters *params,
-                                                     struct gpnn_error *err);
 
 /*
  * Makes the model that suits the parameters of all 'n' > 0 channels, which must match their
@@ -383,11 +364,6 @@ struct gpnn_model_ops {
                                    struct gpnn_error *err);
   enum gpnn_status (*hold_out)(const void *state, const struct gpnn_holdout_options *options,
                                struct gpnn_heldout *heldout, struct gpnn_error *err);
-  bool (*can_refit)(const struct gpnn_channel *channel);
-  enum gpnn_status (*refit)(size_t n, const struct gpnn_channel *channels,
-                            const struct gpnn_model_options *options, size_t n_excluded,
-                            const uint64_t *excluded, struct gpnn_parameters *params,
-                            struct gpnn_error *err);
   enum gpnn_status (*joint)(const void *state, size_t channel, const struct gpnn_query *query,
                             const struct gpnn_errors *errors, double *covariance,
                             struct gpnn_error *err);

@@ -4,7 +4,7 @@
 #ifndef GPNN_TESTS_MODELS_H
 #define GPNN_TESTS_MODELS_H
 
-#include "models/local/fit.h"
+#include "estimate/fit.h"
 #include "models/model.h"
 
 /* Finds the rows that 'parameters' are of, and makes their model. */

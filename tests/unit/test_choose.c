@@ -1,8 +1,8 @@
 #include "base/threads.h"
+#include "estimate/choose_private.h"
 #include "fixture.h"
 #include "linalg/blas_threads.h"
 #include "models.h"
-#include "models/local/choose_private.h"
 #include "models/model.h"
 
 /* Everything but the rotation and the objective is open: quick. */

@@ -1,6 +1,6 @@
 /* Whether several candidates are stacked, and with which weights. */
+#include "estimate/choose_private.h"
 #include "fixture.h"
-#include "models/local/choose_private.h"
 
 enum { N = 900, D = 2 };
 

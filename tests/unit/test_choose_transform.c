@@ -1,7 +1,7 @@
 /* The choice of a transform: what is chosen where the best is known, and how it is scored. */
 #include "dataset/transformed.h"
+#include "estimate/choose_transform.h"
 #include "fixture.h"
-#include "models/local/choose_transform.h"
 
 enum { N = 900, D = 2, C = 10 };
 

@@ -1,5 +1,5 @@
 /* Pseudo-targets of counts against dense algebra, and what estimates from them. */
-#include "models/count_sites.h"
+#include "estimate/count_sites.h"
 
 #include "dense.h"
 #include "fixture.h"

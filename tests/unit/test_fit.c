@@ -3,8 +3,8 @@
 
 #include "base/rng.h"
 #include "base/threads.h"
+#include "estimate/fit.h"
 #include "linalg/blas_threads.h"
-#include "models/local/fit.h"
 
 enum { ROWS = 240, D = 3 };
 

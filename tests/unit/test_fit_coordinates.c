@@ -1,5 +1,5 @@
 /* Parameters as an optimiser moves them: values, and derivatives against differences. */
-#include "models/local/fit_private.h"
+#include "estimate/fit_private.h"
 #include "unit.h"
 
 enum { T = 3, D = 2, WIDTH = D + 3 };

@@ -2,11 +2,11 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "dense.h"
+#include "estimate/fit.h"
+#include "estimate/neighbourhood.h"
 #include "kernel/rotation.h"
 #include "linalg/blas_threads.h"
 #include "models.h"
-#include "models/local/fit.h"
-#include "models/local/neighbourhood.h"
 #include "stats/moments.h"
 #include "unit.h"
 

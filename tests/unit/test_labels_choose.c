@@ -1,14 +1,14 @@
 /* Fits and choices for targets that hold classes. */
-#include "models/local/labels_choose.h"
+#include "estimate/labels_choose.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
+#include "estimate/fit.h"
+#include "estimate/neighbourhood.h"
 #include "likelihood/categorical.h"
-#include "models/local/fit.h"
-#include "models/local/neighbourhood.h"
 #include "unit.h"
 
 /* ---- data ------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* Densities of rows given their neighbours: golden values, exact limits, derivatives. */
-#include "models/local/neighbourhood.h"
+#include "estimate/neighbourhood.h"
 
 #include <math.h>
 #include <stdlib.h>

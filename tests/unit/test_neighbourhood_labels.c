@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "estimate/neighbourhood.h"
 #include "kernel/rotation.h"
 #include "likelihood/categorical.h"
-#include "models/local/neighbourhood.h"
 #include "unit.h"
 
 /* ---- data ------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* Parameters estimated again without some of the rows. */
 #include "base/rng.h"
 #include "base/threads.h"
+#include "estimate/refit.h"
 #include "linalg/blas_threads.h"
 #include "models.h"
 #include "unit.h"
@@ -55,10 +56,9 @@ static enum gpnn_status refit(struct data *data, const struct gpnn_parameters *p
                               struct gpnn_error *error)
 {
   const struct gpnn_channel channel = {&data->dataset, params};
-  const struct gpnn_model_options options = {.threads = threads};
   *again = (struct gpnn_parameters){0};
   assert_true(gpnn_channels_can_refit(1, &channel));
-  return gpnn_channels_refit(1, &channel, &options, n, excluded, again, error);
+  return gpnn_channels_refit(1, &channel, threads, n, excluded, again, error);
 }
 
 static void assert_same(const struct gpnn_parameters *a, const struct gpnn_parameters *b)
@@ -125,8 +125,7 @@ static void many_rows_need_fewer_steps(void **state)
   assert_ok(fit_one(&dataset, &how, &params, &report, &err));
   how.steps = 40; /* 50 times 2000 / 2500 */
   assert_ok(fit_one(&dataset, &how, &fewer, &report, &err));
-  assert_ok(gpnn_channels_refit(1, &channel, &(struct gpnn_model_options){.threads = 1}, 0, NULL,
-                                &again, &err));
+  assert_ok(gpnn_channels_refit(1, &channel, 1, 0, NULL, &again, &err));
   assert_same(&again, &fewer);
   gpnn_parameters_release(&params);
   gpnn_parameters_release(&fewer);

@@ -1,5 +1,5 @@
 /* Weights of rows: outliers lose theirs, and rows kept out gain by it. */
-#include "models/row_weights.h"
+#include "estimate/row_weights.h"
 
 #include "fixture.h"
 #include "unit.h"

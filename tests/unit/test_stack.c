@@ -1,4 +1,5 @@
 /* Stacks: members whose predictions are averaged. */
+#include "estimate/refit.h"
 #include "fixture.h"
 #include "likelihood/head.h"
 #include "models.h"
@@ -348,7 +349,6 @@ static void members_are_estimated_again_one_by_one(void **state)
   static const uint64_t excluded[] = {3, 50, 51};
   struct fixture f;
   struct gpnn_parameters again = {0}, alone = {0};
-  const struct gpnn_model_options options = {.threads = 1};
   fixture_new(&f, N, D, POINTS, 1);
   struct gpnn_parameters stack = make_stack(MEMBERS);
   const struct gpnn_channel channel = {f.data, &stack};
@@ -357,14 +357,14 @@ static void members_are_estimated_again_one_by_one(void **state)
   assert_false(gpnn_channels_can_refit(1, &channel));
   set_estimation(&stack.members[1]);
   assert_true(gpnn_channels_can_refit(1, &channel));
-  assert_ok(gpnn_channels_refit(1, &channel, &options, 3, excluded, &again, &err));
+  assert_ok(gpnn_channels_refit(1, &channel, 1, 3, excluded, &again, &err));
   assert_int_equal(gpnn_parameters_n_members(&again), MEMBERS);
   for (size_t k = 0; k < MEMBERS; k++) {
     struct gpnn_parameters member = *gpnn_parameters_member(&stack, k);
     const struct gpnn_parameters *found = gpnn_parameters_member(&again, k);
     const struct gpnn_channel own = {f.data, &member};
     member.n_members = 0;
-    assert_ok(gpnn_channels_refit(1, &own, &options, 3, excluded, &alone, &err));
+    assert_ok(gpnn_channels_refit(1, &own, 1, 3, excluded, &alone, &err));
     assert_true(found->weight == member.weight);
     assert_int_equal(found->neighbours, neighbours[k]);
     assert_ptr_equal(found->covariance.kernel, member.covariance.kernel);

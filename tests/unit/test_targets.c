@@ -1,9 +1,10 @@
 /* Several targets of one index: predicted together, and fitted to one metric. */
 #include "base/threads.h"
+#include "estimate/choose.h"
+#include "estimate/refit.h"
 #include "fixture.h"
 #include "linalg/blas_threads.h"
 #include "models.h"
-#include "models/local/choose.h"
 #include "models/local/local_private.h"
 #include "models/model.h"
 #include "stats/moments.h"

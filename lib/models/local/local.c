@@ -115,22 +115,6 @@ const double *gpnn_local_rotate(const struct gpnn_local_channel *channel, const 
 
 /* ---- training rows ------------------------------------------------------------------------ */
 
-double gpnn_local_residual(const struct gpnn_dataset *data, const struct gpnn_parameters *params,
-                           size_t row)
-{
-  const struct gpnn_mean_function *mean = &params->mean;
-  size_t p = data->n_regressors;
-  return data->y[row] - gpnn_mean_value(mean->kind, mean->coefficients, data->d,
-                                        data->x + row * data->d, p,
-                                        p == 0 ? NULL : data->regressors + row * p);
-}
-
-double gpnn_local_noise(const struct gpnn_dataset *data, const struct gpnn_parameters *params,
-                        size_t row)
-{
-  return params->covariance.noise + (data->noise == NULL ? 0 : data->noise[row]);
-}
-
 bool gpnn_local_excludes(const struct gpnn_query *query, const struct gpnn_dataset *data, size_t i,
                          int64_t row)
 {
@@ -367,8 +351,6 @@ const struct gpnn_model_ops gpnn_local_ops = {.make = local_make,
                                               .predict = gpnn_local_predict,
                                               .predict_each = gpnn_local_predict_each,
                                               .hold_out = gpnn_local_hold_out,
-                                              .can_refit = gpnn_local_can_refit,
-                                              .refit = gpnn_local_refit,
                                               .joint = gpnn_local_joint,
                                               .weights = gpnn_local_weights,
                                               .classify = gpnn_local_classify,

@@ -1,12 +1,11 @@
 /*
  * local_private: shared by the files of the local model.
  *
- * local.c makes a model; local_predict.c predicts many rows, chunk by chunk; local_groups.c finds
- * rows that are better predicted together; local_solve.c predicts the rows of one group, with
- * local_mixed.c in single precision; local_dense.c predicts from all training rows; holdout*.c
- * leave out training rows; refit.c estimates the parameters without some of them; local_joint.c has
- * the covariances between rows; local_weights.c has the weights of neighbours, and what they make
- * of classes.
+ * local.c makes a model; predict.c predicts many rows, chunk by chunk; groups.c finds rows that are
+ * better predicted together; solve.c predicts the rows of one group, with mixed.c in single
+ * precision; dense.c predicts from all training rows; holdout*.c leave out training rows; joint.c
+ * has the covariances between rows; weights.c has the weights of neighbours, and the probabilities
+ * of classes that follow from them.
  */
 #ifndef GPNN_MODELS_LOCAL_LOCAL_PRIVATE_H
 #define GPNN_MODELS_LOCAL_LOCAL_PRIVATE_H
@@ -64,20 +63,13 @@ const double *gpnn_local_rotate(const struct gpnn_local_channel *channel, const 
 const struct gpnn_local_channel *gpnn_local_channel_of(const struct gpnn_local *local,
                                                        size_t number);
 
-/* The target of a training row minus the mean function, and its noise variance including that of
- * the parameters. */
-double gpnn_local_residual(const struct gpnn_dataset *data, const struct gpnn_parameters *params,
-                           size_t row);
-double gpnn_local_noise(const struct gpnn_dataset *data, const struct gpnn_parameters *params,
-                        size_t row);
-
 /* True if training row 'row' may not be a neighbour of row 'i' of the query. */
 bool gpnn_local_excludes(const struct gpnn_query *query, const struct gpnn_dataset *data, size_t i,
                          int64_t row);
 /* Number of terms of the mean that take part in the solve: those with uncertain coefficients. */
 size_t gpnn_local_uncertain(const struct gpnn_local_channel *channel);
 
-/* ---- local_predict.c ---------------------------------------------------------------------- */
+/* ---- predict.c ---------------------------------------------------------------------------- */
 
 GPNN_MUST_CHECK enum gpnn_status gpnn_local_predict(const void *state,
                                                     const struct gpnn_query *query,
@@ -95,7 +87,7 @@ struct gpnn_local_task;
 GPNN_MUST_CHECK enum gpnn_status gpnn_local_run(struct gpnn_local_task *task,
                                                 struct gpnn_error *err);
 
-/* ---- local_weights.c ---------------------------------------------------------------------- */
+/* ---- weights.c ---------------------------------------------------------------------------- */
 
 GPNN_MUST_CHECK enum gpnn_status gpnn_local_weights(const void *state, size_t channel,
                                                     const struct gpnn_query *query,
@@ -138,23 +130,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_local_hold_out(const void *state,
                                                      struct gpnn_heldout *heldout,
                                                      struct gpnn_error *err);
 
-/* ---- refit.c ------------------------------------------------------------------------------ */
-
-bool gpnn_local_can_refit(const struct gpnn_channel *channel);
-GPNN_MUST_CHECK enum gpnn_status gpnn_local_refit(size_t n, const struct gpnn_channel *channels,
-                                                  const struct gpnn_model_options *options,
-                                                  size_t n_excluded, const uint64_t *excluded,
-                                                  struct gpnn_parameters *params,
-                                                  struct gpnn_error *err);
-
-/* ---- local_joint.c ------------------------------------------------------------------------ */
+/* ---- joint.c ------------------------------------------------------------------------------ */
 
 GPNN_MUST_CHECK enum gpnn_status gpnn_local_joint(const void *state, size_t channel,
                                                   const struct gpnn_query *query,
                                                   const struct gpnn_errors *errors,
                                                   double *covariance, struct gpnn_error *err);
 
-/* ---- local_solve.c ------------------------------------------------------------------------ */
+/* ---- solve.c ------------------------------------------------------------------------------ */
 
 /* The channels of one task, and what to predict for them. */
 struct gpnn_local_task {
@@ -273,7 +256,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_local_factor(const struct gpnn_local_task 
 /* The distance from one of scratch->columns to the next. */
 size_t gpnn_local_stride(const struct gpnn_local_task *task);
 
-/* ---- local_dense.c ------------------------------------------------------------------------ */
+/* ---- dense.c ------------------------------------------------------------------------------ */
 
 struct gpnn_local_dense;
 
@@ -296,7 +279,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_local_dense_predict(const struct gpnn_loca
 /* NULL is allowed. */
 void gpnn_local_dense_free(struct gpnn_local_dense *dense);
 
-/* ---- local_mixed.c ------------------------------------------------------------------------ */
+/* ---- mixed.c ------------------------------------------------------------------------------ */
 
 /*
  * Writes b'K^-1 k to 'explained' for the right-hand sides b in rows n to n_rows of the trapezoid
@@ -311,7 +294,7 @@ bool gpnn_local_solve_mixed(const struct gpnn_panel_set *set, const struct gpnn_
 bool gpnn_local_mixed_square(const struct gpnn_panel_set *set, const struct gpnn_local_mixed *mixed,
                              size_t n, size_t row, const double *k, double *result);
 
-/* ---- local_groups.c ----------------------------------------------------------------------- */
+/* ---- groups.c ----------------------------------------------------------------------------- */
 
 /* Writes to 'order' (query->n) an order of the query's rows in which rows close to each other, in
  * the metric of 'channel', are also close in the order. */

@@ -441,67 +441,6 @@ static enum gpnn_status stack_weights(const void *state, size_t c, const struct 
   return status;
 }
 
-/* ---- estimation --------------------------------------------------------------------------- */
-
-static bool stack_can_refit(const struct gpnn_channel *channel)
-{
-  bool can = true;
-  for (size_t r = 0; r < gpnn_parameters_n_members(channel->parameters) && can; r++) {
-    struct gpnn_parameters member = *gpnn_parameters_member(channel->parameters, r);
-    const struct gpnn_channel own = {channel->dataset, &member};
-    member.n_members = 0;
-    can = gpnn_channels_can_refit(1, &own);
-  }
-  return can;
-}
-
-/* Moves the parameters of rank 'r' to those of the stack, with the weights that they had. */
-static enum gpnn_status take_refitted(const struct gpnn_stack *stack, size_t r,
-                                      struct gpnn_parameters *refitted,
-                                      struct gpnn_parameters *params, struct gpnn_error *err)
-{
-  for (size_t c = 0; c < stack->n; c++) {
-    const struct gpnn_parameters *given = stack->channels[c].parameters;
-    if (r >= gpnn_parameters_n_members(given)) continue;
-    if (r == 1) params[c].members = gpnn_alloc(given->n_members, 1, sizeof *params[c].members);
-    if (r == 1 && params[c].members == NULL) return gpnn_fail_memory(err, "for parameters");
-    struct gpnn_parameters *from = &refitted[gpnn_stack_place(stack, c, r)];
-    from->weight = gpnn_parameters_member(given, r)->weight;
-    if (r > 0) from->likelihood = GPNN_LIKELIHOOD_GAUSSIAN; /* only the first records it */
-    *(r == 0 ? &params[c] : &params[c].members[params[c].n_members++]) = *from;
-    *from = (struct gpnn_parameters){0};
-  }
-  return GPNN_OK;
-}
-
-static enum gpnn_status refit_rank(const struct gpnn_stack *stack, size_t r, size_t n_excluded,
-                                   const uint64_t *excluded, struct gpnn_parameters *params,
-                                   struct gpnn_error *err)
-{
-  const struct gpnn_stack_rank *rank = &stack->ranks[r];
-  struct gpnn_parameters *refitted = gpnn_alloc(rank->n, 1, sizeof *refitted);
-  if (refitted == NULL) return gpnn_fail_memory(err, "for parameters");
-  enum gpnn_status status = gpnn_channels_refit(rank->n, rank->channels, stack->options, n_excluded,
-                                                excluded, refitted, err);
-  if (status == GPNN_OK) status = take_refitted(stack, r, refitted, params, err);
-  gpnn_parameters_free(refitted, rank->n);
-  return status;
-}
-
-static enum gpnn_status stack_refit(size_t n, const struct gpnn_channel *channels,
-                                    const struct gpnn_model_options *options, size_t n_excluded,
-                                    const uint64_t *excluded, struct gpnn_parameters *params,
-                                    struct gpnn_error *err)
-{
-  struct gpnn_stack *stack = stack_alloc(n, channels, options);
-  if (stack == NULL) return gpnn_fail_memory(err, "for a stack");
-  enum gpnn_status status = GPNN_OK;
-  for (size_t r = 0; r < stack->n_ranks && status == GPNN_OK; r++)
-    status = refit_rank(stack, r, n_excluded, excluded, params, err);
-  stack_free(stack);
-  return status;
-}
-
 /* ---- properties --------------------------------------------------------------------------- */
 
 /* The rank whose member of the first channel has the most neighbours. */
@@ -549,8 +488,6 @@ const struct gpnn_model_ops gpnn_stack_ops = {.make = stack_make,
                                               .joint = stack_joint,
                                               .weights = stack_weights,
                                               .classify = gpnn_stack_classify,
-                                              .can_refit = stack_can_refit,
-                                              .refit = stack_refit,
                                               .neighbours = stack_neighbours,
                                               .n_weights = stack_n_weights,
                                               .rebuilt_search = stack_rebuilt_search,

@@ -14,9 +14,6 @@
  * Errors of several rows have the covariances of the mixture of the members' distributions
  * (equation 3.35).
  *
- * Estimated again without some rows, every member is, and keeps its weight, which comes from rows
- * that had no part in the members' fits.
- *
  * Cost of a prediction: that of all members together.
  */
 #ifndef GPNN_MODELS_STACK_STACK_H

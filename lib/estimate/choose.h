@@ -1,0 +1,168 @@
+/*
+ * choose: the choice of kernel, of one lengthscale or many, of rotation and of neighbours.
+ *
+ * Each candidate is fitted (estimate/fit.h) and scored on training rows whose density no fit
+ * has seen.  The score is the mean negative log density of a row predicted from its neighbours,
+ * leaving out the row itself, under the distribution that users will get: its variance has been
+ * multiplied by the best factor for the other rows (assess/calibrate.h), or its scale depends on
+ * the row as in the other rows (likelihood/scale.h).  Among all candidates whose score exceeds the
+ * lowest by no more than one standard error of the difference, the one with the smallest error of
+ * its means wins.  It then gets the smallest number of neighbours whose score exceeds that of the
+ * best number by no more than one standard error, and by no more than 0.01.  If the rows kept for
+ * scoring would have mattered to the fit, the fit finally continues on all rows.
+ *
+ * A small dataset, up to GPNN_CHOOSE_EXACT rows, has candidates that need no approximation: kernels
+ * under ARD, fitted by the likelihood of all rows together, and predicting from all rows.  Under
+ * normal effort they replace the others, unless the rows suffice to learn a rotation.  They are not
+ * tried under a Gaussian likelihood, whose results stay as they were.
+ *
+ * Large datasets are sampled, so that the time taken does not grow with them: candidates are
+ * compared in a small sample; the best continues in a larger one, where a smoother kernel is tried
+ * as well, and where the final score and number of neighbours are determined.
+ *
+ * Several candidates together may predict better than the winner alone, as their errors differ.
+ * With weights that suit one half of the validation rows, the winner and up to three others predict
+ * the other half.  They become the members of a stack (models/stack/stack.h) if that lowers the
+ * score by more than one standard error, and by 0.01 for each member added, since prediction takes
+ * as many times as long as there are members; and if the error of the means is no larger
+ * (gpnn-methods(7), equations 5.6 to 5.11).  With the least effort, a Gaussian likelihood, given
+ * rows to predict, fewer than 50 validation rows or more than 16 targets there are none.
+ *
+ * Rows to predict that lie in gaps or beyond the training rows are unlike them: if such rows are
+ * given, candidates are scored on training rows held out so as to resemble them.
+ *
+ * How much is tried depends on the effort:
+ *   fast      every kernel, isotropic and ARD, by the objective of blocks alone;
+ *   normal    kernels under ARD by leave-one-out, smoother ones as long as they improve; the best
+ *             of them with one lengthscale, with whitened inputs, and with a rotation learnt from
+ *             the best of those (kernel/rotation.h);
+ *   thorough  in addition, the best two continue with four times the rows, three times the steps
+ *             and twice the neighbours.
+ */
+#ifndef GPNN_ESTIMATE_CHOOSE_H
+#define GPNN_ESTIMATE_CHOOSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "dataset/dataset.h"
+#include "estimate/fit.h"
+#include "kernel/parameters.h"
+#include "models/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Exact candidates are tried for at most GPNN_CHOOSE_EXACT rows: the time they take grows as the
+ * cube of these.  ARD is not tried for more than GPNN_CHOOSE_ARD inputs, whose lengthscales a few
+ * thousand rows cannot determine, nor a rotation for more than GPNN_CHOOSE_ROTATION.  Nor are they
+ * tried with fewer than GPNN_CHOOSE_ARD_ROWS rows for each lengthscale or GPNN_CHOOSE_ROTATION_ROWS
+ * for each number of a rotation: they would fit noise. */
+enum {
+  GPNN_CHOOSE_ROWS = 4096,
+  GPNN_CHOOSE_LAST_ROWS = 1024,
+  GPNN_CHOOSE_NEIGHBOURS = 400,
+  GPNN_CHOOSE_ARD = 64,
+  GPNN_CHOOSE_ARD_ROWS = 10,
+  GPNN_CHOOSE_ROTATION = 32,
+  GPNN_CHOOSE_ROTATION_ROWS = 20,
+  GPNN_CHOOSE_EXACT = 1500,
+  GPNN_CHOOSE_SAMPLE = 1 << 17,
+  GPNN_CHOOSE_LAST_SAMPLE = 1 << 19,
+  GPNN_CHOOSE_MEMBERS = 4
+};
+
+enum gpnn_effort { GPNN_EFFORT_FAST = 0, GPNN_EFFORT_NORMAL = 1, GPNN_EFFORT_THOROUGH = 2 };
+
+/* What the kernel sees of the inputs. */
+enum gpnn_rotate {
+  GPNN_ROTATE_NONE = 0,   /* the inputs themselves */
+  GPNN_ROTATE_WHITEN = 1, /* their principal components, scaled to equal variances */
+  GPNN_ROTATE_LEARN = 2,  /* directions found by the objective of neighbourhoods */
+};
+
+struct gpnn_choose_options {
+  struct gpnn_fit_options fit;     /* used for everything that is not chosen; for the rotation see
+                                      'rotate' */
+  enum gpnn_likelihood likelihood; /* that candidates are scored by, and that parameters get */
+  enum gpnn_rotate rotate;         /* used if the rotation is not chosen */
+  bool kernel, ard, neighbours, k; /* true: choose it */
+  bool rotation;
+  bool objective;          /* true: the effort determines the objective */
+  size_t sample_rows;      /* rows on which candidates are compared; 0: all */
+  size_t last_sample_rows; /* rows on which the best continues, or on which everything is done if
+                              there is nothing to choose; 0: all */
+  enum gpnn_effort effort;
+  size_t members;                /* the most candidates whose predictions may be averaged, up to
+                                    GPNN_CHOOSE_MEMBERS; 1: only one is chosen */
+  const struct gpnn_query *like; /* rows to predict, of which only the inputs are used: candidates
+                                    are scored on held-out rows that resemble them
+                                    (models/heldout.h); or NULL */
+};
+
+/* A candidate and its score. */
+struct gpnn_candidate {
+  const struct gpnn_kernel *kernel; /* NULL: none */
+  double smoothness;
+  bool ard;
+  enum gpnn_rotate rotate;
+  enum gpnn_objective_kind objective;
+  bool exact; /* fitted by one block of all rows, and predicts from all rows */
+  size_t k;   /* neighbours in the objective; 0 under blocks */
+  size_t neighbours;
+  double nll;            /* mean over the validation rows, standardised units; NaN: failed */
+  double standard_error; /* of nll */
+  double rmse;           /* of the means, standardised units */
+  double error;          /* of labels: the share of rows whose class is not the most probable */
+};
+
+/* Called for each candidate once it is scored. */
+typedef void gpnn_choose_listener(void *context, const struct gpnn_candidate *candidate);
+
+struct gpnn_choose_report {
+  struct gpnn_candidate chosen, runner_up; /* each with its best number of neighbours */
+  struct gpnn_candidate fewest; /* the chosen candidate with the number of neighbours chosen; kernel
+                                   NULL: the number was not chosen */
+  size_t n_rows;                /* rows that candidates were scored on */
+  struct gpnn_fit_report fit;   /* of the chosen candidate */
+  struct gpnn_choose_stack {
+    size_t n; /* members; 0: the chosen candidate stands alone */
+    struct gpnn_candidate member[GPNN_CHOOSE_MEMBERS]; /* the chosen first */
+    double weight[GPNN_CHOOSE_MEMBERS];
+    size_t n_rows;    /* that the stack was scored on */
+    double nll, rmse; /* of rows that its weights do not come from */
+  } stack;
+};
+
+/* The most candidates that gpnn_choose() passes to its listener, for the rows and targets of any
+ * view of 'dataset'; 0 if there is nothing to choose.  It is often fewer, as what the first scores
+ * rule out is not tried. */
+size_t gpnn_choose_most(const struct gpnn_dataset *dataset,
+                        const struct gpnn_choose_options *options);
+
+/*
+ * Chooses and fits for 'n' > 0 targets of one dataset (each given by its view) that are to share a
+ * metric (gpnn_fit()): one choice for all of them, by the mean of their scores.  'params' has n
+ * entries, which must be zeroed; the caller releases them.  Up to a third of the rows is kept for
+ * the score; below 96 rows, some of the rows fitted are used for it as well.  If there is nothing
+ * to choose, all rows serve the fit, and no scale is estimated.  'listener' may be NULL.  Outcomes
+ * as for gpnn_fit(); a candidate whose covariances are not positive definite is skipped.  Cost per
+ * candidate: a fit, GPNN_CHOOSE_ROWS predictions from up to 64 neighbours each and, for the best
+ * two, GPNN_CHOOSE_LAST_ROWS from up to GPNN_CHOOSE_NEIGHBOURS; for up to six that may be stacked,
+ * the same once more with the number of neighbours chosen; unless its metric is that of the
+ * dataset's search, a search over all rows is built as well.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[],
+                                             const struct gpnn_choose_options *options,
+                                             gpnn_choose_listener *listener, void *context,
+                                             struct gpnn_parameters *params,
+                                             struct gpnn_choose_report *report,
+                                             struct gpnn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
