@@ -42,6 +42,15 @@ static const struct cli_option fixed[] = {
     CLI_END_OF_SETTINGS,
 };
 
+static const struct cli_option tuning[] = {
+    CLI_COUNT(0, "probes", probes, "N", "random vectors of a step (8)", 1, 1e5),
+    CLI_REAL(0, "tol-head", head, "R", "residual where truncation begins (0.01)", 1e-15, 1),
+    CLI_REAL(0, "tol", tolerance, "R", "residual where solutions end (1e-6)", 1e-15, 1),
+    CLI_REAL(0, "beta", beta, "B", "rate of the truncation (from trial solutions)", 0, 100),
+    CLI_COUNT(0, "polish", polish, "0|1", "the optimal mean at the end (1)", 0, 1),
+    CLI_END_OF_SETTINGS,
+};
+
 static const struct cli_option options[] = {
     CLI_TEXT('o', "output", output, "FILE", "the model to write, whole or not at all"),
     CLI_CHOICE(0, "family", family, "F", "of covariances", families),
@@ -63,13 +72,9 @@ static const struct cli_option options[] = {
     CLI_REAL(0, "rate", rate, "R", "diag, svgp: of steps (adam: 0.005; adagrad: 0.3; svgp: 0.02)",
              1e-9, 1e3),
     CLI_COUNT(0, "batch", batch, "N", "diag, svgp: rows of a step (diag: 256; svgp: 1024)", 1, 1e9),
-    CLI_COUNT(0, "probes", probes, "N", "diag: random vectors of a step (8)", 1, 1e5),
     CLI_CHOICE(0, "solver", solver, "S", "diag", solvers),
     CLI_CHOICE(0, "truncation", truncation, "T", "diag: of conjugate gradients", truncations),
-    CLI_REAL(0, "tol-head", head, "R", "diag: residual where truncation begins (0.01)", 1e-15, 1),
-    CLI_REAL(0, "tol", tolerance, "R", "diag: residual where solutions end (1e-6)", 1e-15, 1),
-    CLI_REAL(0, "beta", beta, "B", "diag: rate of the truncation (from trial solutions)", 0, 100),
-    CLI_FLAG(0, "no-polish", no_polish, "diag: leave out the optimal mean at the end"),
+    CLI_SETTINGS(0, "tune", "NAME=VALUE", "diag: finer points; see the manual", tuning),
     CLI_TEXT(0, "trace", trace, "FILE", "diag: write a table of the steps"),
 };
 
@@ -91,6 +96,7 @@ int main(int argc, char **argv)
                                        .sample = 3000,
                                        .likelihood = GPNN_LIKELIHOOD_LOCAL,
                                        .probes = 8,
+                                       .polish = 1,
                                        .head = 0.01,
                                        .tolerance = 1e-6};
   return cli_main(&tool, &arguments, argc, argv);

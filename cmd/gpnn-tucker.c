@@ -33,15 +33,18 @@ static const struct cli_option fixed[] = {
     CLI_END_OF_SETTINGS,
 };
 
+static const struct cli_option tuning[] = {
+    CLI_REAL(0, "margin", fit.margin, "G", "reach of the grid beyond the rows (0.05)", 0, 10),
+    CLI_CHOICE(0, "covariance", covariance, "COV", "of the points", covariances),
+    CLI_END_OF_SETTINGS,
+};
+
 static const struct cli_option options[] = {
     CLI_TEXT('o', "output", output, "FILE", "the model to write, whole or not at all"),
     CLI_TEXT(0, "rank", ranks, "Q[,Q]...", "of the mean: of all inputs, or of each (2, or less)"),
     CLI_TEXT(0, "grid-size", sizes, "M[,M]...", "points: for every input, or for each (10)"),
     CLI_CHOICE(0, "grid", placing, "HOW", "places of points", placings),
-    CLI_REAL(0, "grid-margin", fit.margin, "G", "reach beyond the rows, in their range (0.05)", 0,
-             10),
     CLI_CHOICE(0, "mean", mean, "MEAN", "", means),
-    CLI_CHOICE(0, "cov", covariance, "COV", "", covariances),
     CLI_TEXT_OF(0, "kernel", kernel, "KERNEL", "rbf, or a product of exp, matern32, matern52 (rbf)",
                 kernels),
     CLI_COUNT(0, "sweeps", fit.n_sweeps, "N", "of least squares, at most (30)", 1, 1e6),
@@ -51,6 +54,7 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "variance", fit.variance, "V", "of predictions", variances),
     CLI_CHOICE(0, "likelihood", likelihood, "L", "", likelihoods),
     CLI_TEXT(0, "targets", targets, "LIST", "model these of several targets (all)"),
+    CLI_SETTINGS(0, "tune", "NAME=VALUE", "finer points; see the manual", tuning),
     CLI_TEXT(0, "trace", trace, "FILE", "a table of what is known after every sweep"),
 };
 

@@ -3,15 +3,14 @@
 
 bool sparse_resolve_diag(const struct cli *cli, const struct sparse_arguments *a)
 {
-  static const char *const own[] = {"optimizer",  "probes", "solver",    "tol-head", "tol",
-                                    "truncation", "beta",   "no-polish", "trace"};
+  static const char *const own[] = {"optimizer", "solver", "truncation", "tune", "trace"};
   static const char *const fixes[] = {"fix", "start", "steps"};
   for (size_t i = 0; i < sizeof own / sizeof *own && a->family != GPNN_FAMILY_DIAG; i++)
     if (cli_given(cli, own[i])) return cli_refuse(cli, "--%s is for --family diag", own[i]);
   for (size_t i = 0; i < sizeof fixes / sizeof *fixes && a->family == GPNN_FAMILY_DIAG; i++)
     if (cli_given(cli, fixes[i])) return cli_refuse(cli, "--%s is not for --family diag", fixes[i]);
   if (a->family == GPNN_FAMILY_DIAG && !(a->tolerance < a->head))
-    return cli_refuse(cli, "--tol must be below --tol-head");
+    return cli_refuse(cli, "--tune: tol must be below tol-head");
   return true;
 }
 
@@ -75,7 +74,7 @@ static struct gpnn_diag_options options_of(const struct cli *cli, const struct s
   if (cli_given(cli, "solver")) o.solver = a->solver;
   if (cli_given(cli, "truncation")) o.truncation = a->truncation;
   if (cli_given(cli, "iterations")) o.iterations = a->iterations;
-  if (a->no_polish) o.polish = false;
+  if (a->polish == 0) o.polish = false;
   if (a->trace != NULL) o.record_every = o.iterations > 1000 ? o.iterations / 500 : 1;
   return o;
 }

@@ -28,9 +28,8 @@ struct sparse_arguments {
   enum gpnn_diag_optimizer optimizer;
   enum gpnn_diag_solver_kind solver;
   enum gpnn_truncation truncation;
-  size_t iterations, batch, probes;
+  size_t iterations, batch, probes, polish;
   double rate, head, tolerance, beta;
-  bool no_polish;
   const char *trace; /* NULL: none */
   struct gpnn_collapsed_options collapsed;
   struct gpnn_svgp_options svgp;

@@ -109,7 +109,7 @@ learns_most() {
 
 @test "the published settings run, with a table of their steps" {
   make_model 300 60 60 20
-  sparse --family diag --optimizer adagrad --truncation quadratic --no-polish --iterations 400 --trace trace.tsv
+  sparse --family diag --optimizer adagrad --truncation quadratic --tune polish=0 --iterations 400 --trace trace.tsv
   assert_equal "$(head -n 1 trace.tsv | cut -f 1-8)" "$(printf '%s\t' iteration seconds cg_steps_mean \
     cg_steps_max extra_steps max_weight rmse_batch | sed 's/$/bound/')"
   assert_equal "$(sed 1d trace.tsv | wc -l)" 900
@@ -316,13 +316,13 @@ falls_back() {
 
 @test "solutions that end too early are counted, and warned of" {
   make_model 200 30 20 20
-  gpnn-sparse --family diag --kernel rbf --inducing 60 --solver cg --tol 1e-15 --iterations 3 -o t.gpm t.gpi 2>messages
+  gpnn-sparse --family diag --kernel rbf --inducing 60 --solver cg --tune tol=1e-15 --iterations 3 -o t.gpm t.gpi 2>messages
   gpnn-info t.gpm >info
   n=$(value solutions info)
   capped=$(value solutions-capped info)
   awk -v n="$n" -v c="$capped" 'BEGIN { exit !(c > 0.05 * n && c <= n) }'
   grep -q "$capped of $n solutions by conjugate gradients (.* %) ended before" messages
-  gpnn-sparse --family diag --kernel rbf --inducing 20 --solver cg --no-polish --iterations 3 -o t.gpm t.gpi 2>messages
+  gpnn-sparse --family diag --kernel rbf --inducing 20 --solver cg --tune polish=0 --iterations 3 -o t.gpm t.gpi 2>messages
   run ! grep solutions messages
   assert_equal "$(gpnn-info t.gpm | value solutions-capped)" 0
 }
@@ -347,9 +347,9 @@ falls_back() {
 
 @test "options without a meaning are refused" {
   make_model 60 30 10 20
-  assert_fails 2 '--probes is for --family diag' gpnn-sparse --probes 3 -o x.gpm t.gpi
+  assert_fails 2 '--tune is for --family diag' gpnn-sparse --tune probes=3 -o x.gpm t.gpi
   assert_fails 2 '--steps is not for --family diag' gpnn-sparse --family diag --steps 3 -o x.gpm t.gpi
-  assert_fails 2 '--tol must be below --tol-head' gpnn-sparse --family diag --tol 0.1 -o x.gpm t.gpi
+  assert_fails 2 'tol must be below tol-head' gpnn-sparse --family diag --tune tol=0.1 -o x.gpm t.gpi
   assert_fails 2 'matern:NU' gpnn-sparse --kernel cubic -o x.gpm t.gpi
   assert_fails 2 '--inducing' gpnn-sparse --inducing 0 -o x.gpm t.gpi
   assert_fails 2 '--fix' gpnn-sparse --fix colour=1 -o x.gpm t.gpi

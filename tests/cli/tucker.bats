@@ -49,8 +49,8 @@ rmse() {
 
 @test "every kind of mean, covariance, grid and kernel gives a model" {
   make_model 300 60 60 20
-  for options in '--sweeps 3 --mean kron-sum --rank 4' '--sweeps 3 --cov prior' \
-    '--sweeps 3 --grid quantile --grid-margin 0' '--sweeps 3 --kernel matern52' \
+  for options in '--sweeps 3 --mean kron-sum --rank 4' '--sweeps 3 --tune covariance=prior' \
+    '--sweeps 3 --grid quantile --tune margin=0' '--sweeps 3 --kernel matern52' \
     '--sweeps 3 --free noise,kernelscale' '--sweeps 3 --fix noise=0.05' \
     '--sweeps 3 --variance residual' '--sweeps 3 --likelihood gaussian'; do
     read -ra words <<<"$options"
