@@ -1,4 +1,4 @@
-# Makes the table of README.md, in Markdown, from the scores of gpnn and of its rivals.
+# Makes the table of README.md here, in Markdown, from the scores of gpnn and of its rivals.
 #
 #   awk -f summary.awk RIVALS.tsv [ACCURACY.tsv...]
 #
