@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 #include "models/grid/fit/coordinates.h"
+#include "models/grid/fit/fit_private.h"
 #include "models/grid/fit/holes.h"
 #include "models/grid/fit/nearby.h"
 #include "models/grid/fit/subset.h"
@@ -214,6 +215,33 @@ static void samples_are_of_pairs_of_sites(void **state)
   release(&f);
 }
 
+/* Coordinates 1, 3 and 5 are drawn to their mean, the others each to their own centre or nowhere.
+ */
+static void the_prior_of_tasks_has_its_derivatives(void **state)
+{
+  enum { N = 6 };
+  static const double step = 1e-5;
+  double at[N] = {0.3, -1.2, 0.7, 0.4, 2, 1.1}, gradient[N] = {0};
+  struct gpnn_grid_coordinate coordinate[N] = {{.centre = 0.1, .spread = 2}, [2] = {.spread = 0.5}};
+  struct gpnn_grid_objective o = {.n_coordinates = N,
+                                  .coordinate = coordinate,
+                                  .at = at,
+                                  .n_pools = 1,
+                                  .pool = {{.first = 1, .step = 2, .n = 3, .spread = 0.25}}};
+  (void)state;
+  const double pooled = (1.3 * 1.3 + 0.3 * 0.3 + 1 * 1) / 0.0625; /* about a mean of 0.1 */
+  assert_near(gpnn_grid_objective_prior(&o, gradient), 0.5 * (0.01 + 1.96 + pooled), 1e-12);
+  for (size_t i = 0; i < N; i++) {
+    const double here = at[i];
+    at[i] = here + step;
+    const double above = gpnn_grid_objective_prior(&o, NULL);
+    at[i] = here - step;
+    const double below = gpnn_grid_objective_prior(&o, NULL);
+    at[i] = here;
+    assert_near(gradient[i], (above - below) / (2 * step), 1e-7);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -222,6 +250,7 @@ int main(void)
       cmocka_unit_test(predictions_use_no_hidden_cell),
       cmocka_unit_test(parameters_are_recovered),
       cmocka_unit_test(samples_are_of_pairs_of_sites),
+      cmocka_unit_test(the_prior_of_tasks_has_its_derivatives),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
