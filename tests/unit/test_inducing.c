@@ -9,7 +9,7 @@
 #include "linalg/panels.h"
 #include "models/inducing/collapsed/collapsed.h"
 #include "models/inducing/inducing.h"
-#include "models/inducing/inducing_private.h"
+#include "models/inducing/cross.h"
 #include "models/model.h"
 
 enum { D = 3, M = 20, N = 150, ROWS = 200 };

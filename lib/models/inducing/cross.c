@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "linalg/blas.h"
-#include "models/inducing/inducing_private.h"
+#include "models/inducing/cross.h"
 
 enum gpnn_status gpnn_cross_new(struct gpnn_cross *cross, const struct gpnn_cross_problem *problem,
                                 struct gpnn_error *err)

@@ -11,7 +11,7 @@
 #include "linalg/cholesky.h"
 #include "linalg/panels.h"
 #include "linalg/triangular.h"
-#include "models/inducing/inducing_private.h"
+#include "models/inducing/cross.h"
 #include "models/stored_model.h"
 
 #define MEMORY_FOR "for inducing points"

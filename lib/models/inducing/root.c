@@ -1,4 +1,4 @@
-#include "models/inducing/inducing_private.h"
+#include "models/inducing/cross.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "models/inducing/inducing_private.h"
+#include "models/inducing/cross.h"
 
 /* Rows; borrowed. */
 struct gpnn_collapsed_data {

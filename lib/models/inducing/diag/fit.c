@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "models/inducing/diag/diag_private.h"
+#include "models/inducing/diag/fit_private.h"
 
 /* ---- options ------------------------------------------------------------------------------ */
 

@@ -1,9 +1,9 @@
 /*
- * What estimation and prediction of inducing points share: covariances of rows with the points, and
- * the root that variances come from.
+ * inducing_cross: what estimation and prediction of inducing points share: covariances of rows with
+ * the points, and the root that variances come from.
  */
-#ifndef GPNN_MODELS_INDUCING_INDUCING_PRIVATE_H
-#define GPNN_MODELS_INDUCING_INDUCING_PRIVATE_H
+#ifndef GPNN_MODELS_INDUCING_CROSS_H
+#define GPNN_MODELS_INDUCING_CROSS_H
 
 #include <stdbool.h>
 #include <stddef.h>
