@@ -8,8 +8,8 @@
 #include "linalg/blas_threads.h"
 #include "linalg/panels.h"
 #include "models/inducing/collapsed/collapsed.h"
-#include "models/inducing/inducing.h"
 #include "models/inducing/cross.h"
+#include "models/inducing/inducing.h"
 #include "models/model.h"
 
 enum { D = 3, M = 20, N = 150, ROWS = 200 };

@@ -6,8 +6,8 @@
 
 #include "dataset/stored.h"
 #include "models/model.h"
-#include "models/tucker/tucker.h"
 #include "models/tucker/fit.h"
+#include "models/tucker/tucker.h"
 
 enum { P = 3, GRID = 4 * 5 * 3, ROWS = 77 };
 

@@ -9,8 +9,8 @@
 #include "random.h"
 #include "unit.h"
 
-#include "models/tucker/tucker_private.h"
 #include "models/tucker/tucker.h"
+#include "models/tucker/tucker_private.h"
 
 /* A model and its rows. */
 struct tucker_case {
