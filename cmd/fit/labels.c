@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "cmd/fit/report.h"
-#include "estimate/labels_choose.h"
 
 static bool holds_classes(const struct gpnn_dataset *dataset, size_t target)
 {
@@ -147,7 +146,7 @@ enum gpnn_status fit_labels(const struct cli *cli, const struct fit_arguments *a
 {
   const struct gpnn_dataset *view = gpnn_dataset_target(dataset, target);
   const struct gpnn_choose_options options = options_for(cli, a);
-  struct fit_report_tries telling = {cli, 0, gpnn_labels_choose_most(view, &options)};
+  struct fit_report_tries telling = {cli, 0, gpnn_choose_most(view, &options)};
   struct gpnn_choose_report report = {0};
   size_t *count = gpnn_alloc(gpnn_dataset_n_classes(view), 1, sizeof *count);
   if (count == NULL) return gpnn_fail_memory(err, "for the classes");
@@ -155,7 +154,7 @@ enum gpnn_status fit_labels(const struct cli *cli, const struct fit_arguments *a
   free(count);
   fit_report_begin(cli, dataset, target, 1);
   enum gpnn_status status =
-      gpnn_labels_choose(view, &options, fit_report_try, &telling, params, &report, err);
+      gpnn_choose(1, &view, &options, fit_report_try, &telling, params, &report, err);
   fit_report_end_tried(cli);
   if (status == GPNN_OK) status = fit_report_annotate(params, view, &report, err);
   if (status == GPNN_OK) {

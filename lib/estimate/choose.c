@@ -8,21 +8,131 @@
 #include "estimate/choose_private.h"
 #include "kernel/rotation.h"
 
-/* ---- candidates --------------------------------------------------------------------------- */
+/* ---- trials ------------------------------------------------------------------------------- */
 
-/* Fits a trial.  If the index has several targets, the parameters record which they belong to. */
-static enum gpnn_status fit_trial(const struct gpnn_choice *c,
-                                  const struct gpnn_fit_options *options,
-                                  struct gpnn_choose_trial *trial, struct gpnn_error *err)
+void gpnn_choose_trial_release(struct gpnn_choose_trial *trial)
 {
-  trial->params = gpnn_alloc(c->n_targets, 1, sizeof *trial->params);
-  if (trial->params == NULL) return gpnn_fail_memory(err, "for the parameters");
-  trial->n_targets = c->n_targets;
-  enum gpnn_status status =
-      gpnn_fit(c->n_targets, c->targets, options, trial->params, &trial->fit, err);
-  for (size_t t = 0; t < c->n_targets; t++) trial->params[t].likelihood = c->options->likelihood;
-  if (status != GPNN_OK || gpnn_dataset_n_targets(c->dataset) == 1) return status;
-  for (size_t t = 0; t < c->n_targets; t++) {
+  gpnn_parameters_free(trial->params, trial->n_targets);
+  free(trial->loss);
+  *trial = (struct gpnn_choose_trial){0};
+}
+
+void gpnn_choice_release(struct gpnn_choice *c)
+{
+  for (size_t i = 0; i < c->n_trials; i++) {
+    gpnn_choose_trial_release(c->trials[i]);
+    free(c->trials[i]);
+  }
+  free(c->trials);
+  free(c->whitening);
+  free(c->x);
+  free(c->self);
+  free(c->share);
+  free(c->y);
+  free(c->noise);
+  free(c->regressors);
+  free(c->mean);
+  free(c->latent);
+  free(c->misfit);
+  free(c->loss);
+}
+
+enum gpnn_status gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
+                                  struct gpnn_error *err)
+{
+  struct gpnn_choose_trial *kept = malloc(sizeof *kept);
+  if (kept == NULL ||
+      !gpnn_grow(&c->trials, &c->capacity, c->n_trials + 1, sizeof(struct gpnn_choose_trial *))) {
+    free(kept);
+    return gpnn_fail_memory(err, "for a choice");
+  }
+  *kept = *trial;
+  c->trials[c->n_trials++] = kept;
+  *trial = (struct gpnn_choose_trial){0};
+  return GPNN_OK;
+}
+
+double gpnn_choice_mean_difference(size_t n, const double *a, const double *b,
+                                   double *standard_error)
+{
+  double mean = 0, squares = 0;
+  for (size_t i = 0; i < n; i++) mean += (a[i] - (b == NULL ? 0 : b[i])) / (double)n;
+  for (size_t i = 0; i < n; i++) squares += pow(a[i] - (b == NULL ? 0 : b[i]) - mean, 2);
+  *standard_error = n > 1 ? sqrt(squares / (double)(n - 1) / (double)n) : 0;
+  return mean;
+}
+
+/* ---- the best ------------------------------------------------------------------------------- */
+
+/* True if a trial is left out of a comparison. */
+typedef bool is_left_out(const struct gpnn_choose_trial *trial,
+                         const struct gpnn_choose_trial *without);
+
+static bool is_itself(const struct gpnn_choose_trial *trial,
+                      const struct gpnn_choose_trial *without)
+{
+  return trial == without;
+}
+
+static bool sees_inputs_alike(const struct gpnn_choose_trial *trial,
+                              const struct gpnn_choose_trial *without)
+{
+  return trial->candidate.rotate == without->candidate.rotate;
+}
+
+static bool has_same_kernel(const struct gpnn_choose_trial *trial,
+                            const struct gpnn_choose_trial *without)
+{
+  return trial->candidate.kernel == without->candidate.kernel;
+}
+
+/* The best of all trials but those left out; NULL: none is left. */
+static struct gpnn_choose_trial *best_without(const struct gpnn_choice *c, is_left_out *left_out,
+                                              const struct gpnn_choose_trial *without)
+{
+  struct gpnn_choose_trial *lowest = NULL, *best;
+  for (size_t i = 0; i < c->n_trials; i++) {
+    struct gpnn_choose_trial *t = c->trials[i];
+    if (!t->passed_over && !left_out(t, without) &&
+        (lowest == NULL || t->candidate.nll < lowest->candidate.nll))
+      lowest = t;
+  }
+  best = lowest;
+  for (size_t i = 0; i < c->n_trials && c->head->is_better != NULL; i++) {
+    struct gpnn_choose_trial *t = c->trials[i];
+    if (!t->passed_over && !left_out(t, without) && c->head->is_better(c, t, best, lowest))
+      best = t;
+  }
+  return best;
+}
+
+struct gpnn_choose_trial *gpnn_choice_best(const struct gpnn_choice *c)
+{
+  return best_without(c, is_itself, NULL);
+}
+
+struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c)
+{
+  return c->n_trials < 2 ? NULL : best_without(c, is_itself, gpnn_choice_best(c));
+}
+
+struct gpnn_choose_trial *gpnn_choice_otherwise_rotated(const struct gpnn_choice *c)
+{
+  return c->n_trials == 0 ? NULL : best_without(c, sees_inputs_alike, gpnn_choice_best(c));
+}
+
+struct gpnn_choose_trial *gpnn_choice_of_other_kernel(const struct gpnn_choice *c)
+{
+  return c->n_trials == 0 ? NULL : best_without(c, has_same_kernel, gpnn_choice_best(c));
+}
+
+/* ---- one candidate -------------------------------------------------------------------------- */
+
+/* If the index has several targets, the parameters record which they belong to. */
+static enum gpnn_status name_targets(const struct gpnn_choice *c, struct gpnn_choose_trial *trial,
+                                     struct gpnn_error *err)
+{
+  for (size_t t = 0; t < c->n_targets && gpnn_dataset_n_targets(c->dataset) > 1; t++) {
     const char *name = c->targets[t]->schema.target.name;
     trial->params[t].target = gpnn_copy_text(name, strlen(name));
     if (trial->params[t].target == NULL) return gpnn_fail_memory(err, "for the parameters");
@@ -30,83 +140,104 @@ static enum gpnn_status fit_trial(const struct gpnn_choice *c,
   return GPNN_OK;
 }
 
-static enum gpnn_rotate rotate_of(const struct gpnn_fit_options *options)
+enum gpnn_status gpnn_choice_fit(const struct gpnn_choice *c,
+                                 const struct gpnn_fit_options *options,
+                                 struct gpnn_choose_trial *trial, struct gpnn_error *err)
 {
-  if (options->learn_rotation) return GPNN_ROTATE_LEARN;
-  return options->rotation == NULL ? GPNN_ROTATE_NONE : GPNN_ROTATE_WHITEN;
+  trial->params = gpnn_alloc(c->n_targets, 1, sizeof *trial->params);
+  if (trial->params == NULL) return gpnn_fail_memory(err, "for the parameters");
+  trial->n_targets = c->n_targets;
+  enum gpnn_status status =
+      gpnn_fit(c->n_targets, c->targets, options, trial->params, &trial->fit, err);
+  bool is_number = c->head == &gpnn_choose_numbers;
+  for (size_t t = 0; t < c->n_targets && is_number; t++)
+    trial->params[t].likelihood = c->options->likelihood;
+  return status == GPNN_OK ? name_targets(c, trial, err) : status;
 }
 
-enum gpnn_status gpnn_choice_try(struct gpnn_choice *c, const struct gpnn_fit_options *options,
+static struct gpnn_candidate describe(const struct gpnn_choice *c,
+                                      const struct gpnn_choose_plan *plan,
+                                      const struct gpnn_fit_report *fit)
+{
+  bool is_of_all = c->options->neighbours && plan->fit.neighbours == c->dataset->n &&
+                   plan->fit.first == GPNN_OBJECTIVE_BLOCK && plan->fit.n_blocks == 1;
+  return (struct gpnn_candidate){.kernel = plan->fit.kernel,
+                                 .smoothness = plan->fit.smoothness,
+                                 .ard = plan->fit.ard,
+                                 .rotate = plan->rotate,
+                                 .objective = fit->objective,
+                                 .exact = is_of_all,
+                                 .k = fit->k,
+                                 .neighbours = plan->fit.neighbours,
+                                 .nll = NAN,
+                                 .standard_error = NAN,
+                                 .rmse = NAN};
+}
+
+/* True if chance explains that a trial is better than the best so far. */
+static bool is_level(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  double standard_error;
+  if (best == NULL) return false;
+  double better = gpnn_choice_mean_difference(c->n, best->loss + best->best * c->n,
+                                              trial->loss + trial->best * c->n, &standard_error);
+  return better <= standard_error;
+}
+
+enum gpnn_status gpnn_choice_try(struct gpnn_choice *c, const struct gpnn_choose_plan *plan,
                                  struct gpnn_error *err)
 {
-  struct gpnn_choose_trial trial = {0};
-  size_t first = gpnn_choice_first_counts(c);
+  struct gpnn_choose_trial trial = {.before = plan->before, .how = plan->fit};
   trial.loss = gpnn_alloc(GPNN_CHOOSE_COUNTS, c->n, sizeof *trial.loss);
   if (trial.loss == NULL) return gpnn_fail_memory(err, "for a choice");
-  enum gpnn_status status = fit_trial(c, options, &trial, err);
-  trial.candidate = (struct gpnn_candidate){.kernel = options->kernel,
-                                            .smoothness = options->smoothness,
-                                            .ard = options->ard,
-                                            .rotate = rotate_of(options),
-                                            .objective = trial.fit.objective,
-                                            .exact = gpnn_choice_is_exact(c, options),
-                                            .k = trial.fit.k};
-  if (status == GPNN_OK) status = gpnn_choice_score(c, &trial, first, err);
-  if (status == GPNN_OK) status = gpnn_choice_keep(c, &trial, err);
+  enum gpnn_status status = gpnn_choice_fit(c, &plan->fit, &trial, err);
+  trial.candidate = describe(c, plan, &trial.fit);
+  if (status == GPNN_OK) {
+    status = c->head->score(c, &trial, gpnn_choice_first_counts(c), err);
+    if (c->listener != NULL) c->listener(c->context, &trial.candidate);
+  }
+  if (status == GPNN_OK) {
+    trial.passed_over = plan->is_simpler && is_level(c, &trial);
+    status = gpnn_choice_keep(c, &trial, err);
+  }
   gpnn_choose_trial_release(&trial);
   return status == GPNN_ENUMERIC ? GPNN_OK : status;
 }
 
-/* Kernels in the order of trial: from medium roughness outwards. */
-static const char *const by_roughness[] = {"matern32", "exp", "matern52", "rbf"};
-enum { N_KERNELS = sizeof by_roughness / sizeof by_roughness[0] };
+/* ---- a table of candidates ------------------------------------------------------------------ */
 
-/*
- * Tries every kernel, or only the given one.  Scores have a single peak along roughness, so unless
- * 'all' is set a smoother kernel is tried only if the smoothest so far is the best.
- */
-static enum gpnn_status try_kernels(struct gpnn_choice *c, struct gpnn_fit_options options,
-                                    bool all, struct gpnn_error *err)
+struct gpnn_fit_options gpnn_choice_go_on(const struct gpnn_choose_trial *trial,
+                                          struct gpnn_fit_options fit)
 {
-  enum gpnn_status status = GPNN_OK;
-  if (!c->options->kernel) return gpnn_choice_try(c, &options, err);
-  for (size_t k = 0; k < N_KERNELS && status == GPNN_OK; k++) {
-    const struct gpnn_kernel *smoother = k == 2   ? gpnn_kernel_by_name(by_roughness[0])
-                                         : k == 3 ? gpnn_kernel_by_name(by_roughness[2])
-                                                  : NULL;
-    const struct gpnn_choose_trial *best = gpnn_choice_best(c);
-    if (!all && smoother != NULL && (best == NULL || best->candidate.kernel != smoother)) break;
-    options.kernel = gpnn_kernel_by_name(by_roughness[k]);
-    status = gpnn_choice_try(c, &options, err);
+  fit.kernel = trial->candidate.kernel;
+  fit.smoothness = trial->candidate.smoothness;
+  fit.ard = trial->candidate.ard;
+  fit.rotation = trial->params->covariance.rotation;
+  fit.start = trial->params;
+  fit.n_starts = trial->n_targets;
+  if (fit.second != GPNN_OBJECTIVE_NONE) fit.first = fit.second;
+  fit.second = GPNN_OBJECTIVE_NONE;
+  return fit;
+}
+
+/* The trial that a candidate goes on from, or NULL. */
+static const struct gpnn_choose_trial *find_base(const struct gpnn_choice *c,
+                                                 enum gpnn_choose_from from)
+{
+  switch (from) {
+  case GPNN_FROM_BEST:
+    return gpnn_choice_best(c);
+  case GPNN_FROM_LAST:
+    return c->n_trials > c->first_trial ? c->trials[c->n_trials - 1] : NULL;
+  case GPNN_FROM_LEADER:
+    return c->line[0];
+  case GPNN_FROM_RIVAL:
+    return c->line[1];
+  case GPNN_FROM_START:
+    break;
   }
-  return status;
-}
-
-/* Tries the best kernel so far with a single lengthscale. */
-static enum gpnn_status try_isotropic(struct gpnn_choice *c, struct gpnn_fit_options options,
-                                      struct gpnn_error *err)
-{
-  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
-  if (best == NULL) return GPNN_OK;
-  options.kernel = best->candidate.kernel;
-  options.smoothness = best->candidate.smoothness;
-  options.ard = false;
-  return gpnn_choice_try(c, &options, err);
-}
-
-/* Options that continue from a trial, with the last objective only. */
-static struct gpnn_fit_options from_trial(const struct gpnn_choose_trial *trial,
-                                          struct gpnn_fit_options options)
-{
-  options.kernel = trial->candidate.kernel;
-  options.smoothness = trial->candidate.smoothness;
-  options.ard = trial->candidate.ard;
-  options.rotation = trial->params->covariance.rotation;
-  options.start = trial->params;
-  options.n_starts = trial->n_targets;
-  if (options.second != GPNN_OBJECTIVE_NONE) options.first = options.second;
-  options.second = GPNN_OBJECTIVE_NONE;
-  return options;
+  return NULL;
 }
 
 /* The kernel 'by' steps rougher than 'kernel' (negative: smoother), or NULL. */
@@ -120,351 +251,188 @@ static const struct gpnn_kernel *rougher(const struct gpnn_kernel *kernel, int b
   return NULL;
 }
 
-/* Tries the kernel 'by' steps rougher than the best so far, with half the optimiser's steps. */
-static enum gpnn_status try_rougher(struct gpnn_choice *c, struct gpnn_fit_options options, int by,
-                                    struct gpnn_error *err)
+/* Sets the kernel of a candidate; false: there is no such kernel. */
+static bool set_kernel(const struct gpnn_choice *c, const struct gpnn_choose_row *row,
+                       struct gpnn_fit_options *fit)
 {
   const struct gpnn_choose_trial *best = gpnn_choice_best(c);
-  const struct gpnn_kernel *kernel = rougher(best->candidate.kernel, by);
-  if (!c->options->kernel || kernel == NULL) return GPNN_OK;
-  options = from_trial(best, options);
-  options.kernel = kernel;
-  options.steps = (options.steps + 1) / 2;
-  return gpnn_choice_try(c, &options, err);
+  if (row->kernel != NULL) {
+    fit->kernel = gpnn_kernel_by_name(row->kernel);
+    fit->smoothness = 0;
+  } else if (row->rougher != 0) {
+    fit->kernel = rougher(best->candidate.kernel, row->rougher);
+  } else if (row->from == GPNN_FROM_START && best != NULL) {
+    fit->kernel = best->candidate.kernel;
+    fit->smoothness = best->candidate.smoothness;
+  }
+  return fit->kernel != NULL;
 }
 
-/* Tries the best so far with whitened inputs, and then with a learnt rotation. */
-static enum gpnn_status try_rotations(struct gpnn_choice *c, struct gpnn_fit_options options,
-                                      struct gpnn_error *err)
+static void set_rotation(const struct gpnn_choice *c, const struct gpnn_choose_row *row,
+                         struct gpnn_choose_plan *plan)
+{
+  const struct gpnn_choose_trial *before = plan->before;
+  plan->rotate = before == NULL ? c->rotate : before->candidate.rotate;
+  if (row->turn == GPNN_TURN_WHITEN) {
+    plan->fit.rotation = c->whitening;
+    plan->rotate = GPNN_ROTATE_WHITEN;
+  }
+  if (row->turn == GPNN_TURN_LEARN) plan->fit.learn_rotation = true;
+  if (row->turn == GPNN_TURN_RETAIN) plan->fit.learn_rotation = plan->rotate == GPNN_ROTATE_LEARN;
+  if (row->turn == GPNN_TURN_HOLD) plan->fit.learn_rotation = false;
+  if (plan->fit.learn_rotation) plan->rotate = GPNN_ROTATE_LEARN;
+}
+
+static size_t or_one(size_t times)
+{
+  return times == 0 ? 1 : times;
+}
+
+/* The numbers of a descent.  One that cannot go on from the best, as there is none, is as long as
+ * the first. */
+static void set_descent(const struct gpnn_choice *c, const struct gpnn_choose_row *row,
+                        struct gpnn_choose_plan *plan)
+{
+  bool is_anew = row->from != GPNN_FROM_START && plan->before == NULL;
+  size_t steps = row->is_early ? c->early_steps : c->start.steps;
+  size_t part = is_anew ? 1 : or_one(row->part);
+  size_t k = row->k > 0 ? row->k : row->is_early ? c->early_k : c->start.k;
+  plan->fit.steps = (steps + part - 1) / part * or_one(row->times_steps);
+  plan->fit.k = k * or_one(row->times_k);
+  plan->fit.rows = gpnn_choice_rows_left(c, c->start.rows * or_one(row->times_rows));
+  if (c->head->rate != NULL) plan->fit.rate = c->head->rate(c, plan);
+}
+
+/* Sets what a row says; false: there is nothing to try. */
+static bool make_plan(const struct gpnn_choice *c, const struct gpnn_choose_row *row,
+                      struct gpnn_choose_plan *plan)
+{
+  *plan = (struct gpnn_choose_plan){
+      .fit = c->start, .before = find_base(c, row->from), .is_simpler = row->is_simpler};
+  if (plan->before != NULL) plan->fit = gpnn_choice_go_on(plan->before, c->start);
+  if (!set_kernel(c, row, &plan->fit)) return false;
+  if (row->isotropic) plan->fit.ard = false;
+  set_rotation(c, row, plan);
+  set_descent(c, row, plan);
+  return true;
+}
+
+static bool has_line(const struct gpnn_choose_row *row)
+{
+  return row->from == GPNN_FROM_LEADER || row->from == GPNN_FROM_RIVAL;
+}
+
+static bool is_worthwhile(const struct gpnn_choice *c, const struct gpnn_choose_row *row)
 {
   const struct gpnn_choose_trial *best = gpnn_choice_best(c);
-  size_t all_steps = options.steps;
-  if (best == NULL) return GPNN_OK;
-  options.kernel = best->candidate.kernel;
-  options.smoothness = best->candidate.smoothness;
-  options.rotation = c->whitening;
-  options.steps = (all_steps + 1) / 2;
-  enum gpnn_status status = gpnn_choice_try(c, &options, err);
-  best = gpnn_choice_best(c);
-  if (status != GPNN_OK || !best->candidate.ard) return status;
-  options = from_trial(best, options);
-  options.steps = all_steps;
-  options.learn_rotation = true;
-  status = gpnn_choice_try(c, &options, err);
-  /* A learnt rotation brings rows nearer to their neighbours, where a rougher kernel may fit
-   * better.
-   */
-  return status == GPNN_OK ? try_rougher(c, options, 1, err) : status;
+  size_t line = row->from == GPNN_FROM_RIVAL;
+  if (row->after != NULL && !c->compares_all &&
+      (best == NULL || best->candidate.kernel != gpnn_kernel_by_name(row->after)))
+    return false;
+  if (has_line(row) && (c->line[line] == NULL || (row->advances && !c->falls[line]))) return false;
+  return row->is_worthwhile == NULL || row->is_worthwhile(c);
 }
 
-/* Decides whether rotations will be tried ('*tried'), and computes the whitening if it is needed.
- */
-static enum gpnn_status prepare_rotation(struct gpnn_choice *c, bool *tried, struct gpnn_error *err)
+/* Lets the line of a row go on with the last trial, if that is new and better, and notes whether it
+ * still falls by enough. */
+static void advance(struct gpnn_choice *c, const struct gpnn_choose_row *row, bool is_new)
 {
-  const struct gpnn_choose_options *options = c->options;
-  const struct gpnn_dataset *dataset = c->dataset;
-  size_t d = dataset->d;
-  *tried = options->rotation && options->effort != GPNN_EFFORT_FAST && d > 1 &&
-           d <= GPNN_CHOOSE_ROTATION && dataset->n / GPNN_CHOOSE_ROTATION_ROWS >= d * d &&
-           dataset->n_groups == d && options->fit.mean != GPNN_MEAN_LINEAR && options->fit.ard &&
-           options->objective;
-  if (!*tried && (options->rotation || options->rotate != GPNN_ROTATE_WHITEN)) return GPNN_OK;
-  c->whitening = gpnn_alloc(d, d, sizeof *c->whitening);
-  if (c->whitening == NULL) return gpnn_fail_memory(err, "for a rotation");
-  return gpnn_rotation_whiten(dataset->n, d, dataset->x, options->fit.seed, c->whitening, err);
+  const double enough = 0.99;
+  size_t line = row->from == GPNN_FROM_RIVAL;
+  double before = c->line[line]->candidate.nll;
+  const struct gpnn_choose_trial *last = c->trials[c->n_trials - 1];
+  c->falls[line] = is_new && last->candidate.nll < enough * before;
+  if (is_new && last->candidate.nll < before) c->line[line] = last;
 }
 
-/* Continues the best two candidates at greater expense. */
-static enum gpnn_status try_harder(struct gpnn_choice *c, struct gpnn_fit_options options,
-                                   struct gpnn_error *err)
+enum gpnn_status gpnn_choice_race(struct gpnn_choice *c, size_t n,
+                                  const struct gpnn_choose_row *rows, struct gpnn_error *err)
 {
-  const struct gpnn_choose_trial *best = gpnn_choice_best(c), *second = gpnn_choice_second(c);
-  if (best == NULL) return GPNN_OK;
-  /* Keeping another trial may move the array of trials, but not what they own. */
-  struct gpnn_choose_trial from[] = {*best, second == NULL ? *best : *second};
-  size_t n = second == NULL ? 1 : 2;
   enum gpnn_status status = GPNN_OK;
-  options.first = options.second != GPNN_OBJECTIVE_NONE ? options.second : options.first;
-  options.second = GPNN_OBJECTIVE_NONE;
-  options.rows = gpnn_choice_rows_left(c, 4 * options.rows);
-  options.steps *= 3;
-  options.k *= 2;
+  c->line[0] = gpnn_choice_best(c);
+  c->line[1] = c->head->rival(c);
+  c->falls[0] = c->falls[1] = true;
+  c->first_trial = c->n_trials;
   for (size_t i = 0; i < n && status == GPNN_OK; i++) {
-    options.kernel = from[i].candidate.kernel;
-    options.smoothness = from[i].candidate.smoothness;
-    options.ard = from[i].candidate.ard;
-    options.start = from[i].params;
-    options.n_starts = c->n_targets;
-    options.rotation = from[i].params->covariance.rotation;
-    options.learn_rotation = from[i].candidate.rotate == GPNN_ROTATE_LEARN;
-    status = gpnn_choice_try(c, &options, err);
+    struct gpnn_choose_plan plan;
+    size_t n_before = c->n_trials;
+    if (rows[i].is_open != NULL && !rows[i].is_open(c)) continue;
+    if (!is_worthwhile(c, &rows[i]) || !make_plan(c, &rows[i], &plan)) continue;
+    status = gpnn_choice_try(c, &plan, err);
+    if (rows[i].advances && status == GPNN_OK) advance(c, &rows[i], c->n_trials > n_before);
   }
   return status;
 }
 
-/* Tries several k for the objective, each starting from the best so far. */
-static enum gpnn_status try_k(struct gpnn_choice *c, struct gpnn_fit_options options,
-                              struct gpnn_error *err)
+size_t gpnn_choice_count_open(const struct gpnn_choice *c, size_t n,
+                              const struct gpnn_choose_row *rows)
 {
-  static const size_t grid[] = {32, 64, 128, 256};
-  enum gpnn_status status = GPNN_OK;
-  for (size_t i = 0; i < sizeof grid / sizeof *grid && status == GPNN_OK; i++) {
-    const struct gpnn_choose_trial *best = gpnn_choice_best(c);
-    struct gpnn_fit_options own = options;
-    own.k = grid[i];
-    if (i > 0 && (best == NULL || grid[i - 1] >= c->dataset->n)) break;
-    if (i > 0) {
-      own = from_trial(best, own);
-      own.steps = (options.steps + 1) / 2;
+  size_t open = 0;
+  for (size_t i = 0; i < n; i++) open += rows[i].is_open == NULL || rows[i].is_open(c);
+  return open;
+}
+
+/* ---- the parameters that were chosen -------------------------------------------------------- */
+
+bool gpnn_choice_stack_view(const struct gpnn_choice *c, size_t t, struct gpnn_parameters *view)
+{
+  const struct gpnn_choice_stack *stack = &c->stack;
+  *view = gpnn_choice_best(c)->params[t];
+  if (stack->n <= 1) return true;
+  view->members = gpnn_alloc(stack->n - 1, 1, sizeof *view->members);
+  if (view->members == NULL) return false;
+  view->weight = stack->weight[0];
+  view->n_members = stack->n - 1;
+  for (size_t k = 1; k < stack->n; k++) {
+    struct gpnn_parameters *member = &view->members[k - 1];
+    *member = stack->trial[k]->params[t];
+    member->target = NULL;
+    member->likelihood = GPNN_LIKELIHOOD_GAUSSIAN; /* the target as a whole has one */
+    member->weight = stack->weight[k];
+  }
+  return true;
+}
+
+/* Completes the report. */
+static void report_choice(const struct gpnn_choice *c)
+{
+  struct gpnn_choose_report *report = c->report;
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c), *next = c->head->runner_up(c);
+  report->n_rows = c->n;
+  report->chosen = best->candidate;
+  if (next != NULL) report->runner_up = next->candidate;
+  report->fit = best->fit;
+  report->stack.n = c->stack.n > 1 ? c->stack.n : 0;
+  for (size_t k = 0; k < report->stack.n; k++) {
+    report->stack.member[k] = c->stack.trial[k]->candidate;
+    report->stack.weight[k] = c->stack.weight[k];
+  }
+  report->stack.n_rows = c->stack.n_rows;
+  report->stack.nll = c->stack.nll;
+  report->stack.rmse = c->stack.rmse;
+}
+
+/* Completes the report, and moves the parameters of the best trial, and of those stacked upon it,
+ * to 'params' (n_targets, zeroed). */
+static enum gpnn_status hand_over(struct gpnn_choice *c, struct gpnn_parameters *params,
+                                  struct gpnn_error *err)
+{
+  struct gpnn_choose_trial *alone = gpnn_choice_best(c);
+  size_t n = c->stack.n > 1 ? c->stack.n : 1;
+  report_choice(c);
+  for (size_t t = 0; t < c->n_targets; t++)
+    if (!gpnn_choice_stack_view(c, t, &params[t])) {
+      for (; t-- > 0; params[t] = (struct gpnn_parameters){0}) free(params[t].members);
+      return gpnn_fail_memory(err, "for the parameters");
     }
-    status = i == 0 ? try_kernels(c, own, false, err) : gpnn_choice_try(c, &own, err);
+  for (size_t k = 0; k < n; k++) {
+    struct gpnn_choose_trial *trial = k == 0 ? alone : c->stack.trial[k];
+    for (size_t t = 0; t < c->n_targets && k > 0; t++) free(trial->params[t].target);
+    free(trial->params);
+    trial->params = NULL;
+    trial->n_targets = 0;
   }
-  return status;
-}
-
-/* Tries every kernel with many lengthscales and with one, by the block objective alone. */
-static enum gpnn_status try_fast(struct gpnn_choice *c, struct gpnn_fit_options fit, bool both,
-                                 struct gpnn_error *err)
-{
-  enum gpnn_status status = try_kernels(c, fit, true, err);
-  if (status != GPNN_OK || !both) return status;
-  fit.ard = false;
-  return try_kernels(c, fit, true, err);
-}
-
-/*
- * Tries kernels, with half the steps if a rotation will be learnt from the best of them; then a
- * single lengthscale, which needs fewer steps still; then rotations.
- */
-static enum gpnn_status try_normal(struct gpnn_choice *c, struct gpnn_fit_options fit, bool both,
-                                   bool rotations, struct gpnn_error *err)
-{
-  struct gpnn_fit_options own = fit;
-  if (rotations) own.steps = (fit.steps + 1) / 2;
-  enum gpnn_status status =
-      c->options->k ? try_k(c, own, err) : try_kernels(c, own, c->options->like != NULL, err);
-  own.steps = (fit.steps + 3) / 4;
-  if (status == GPNN_OK && both) status = try_isotropic(c, own, err);
-  if (status == GPNN_OK && rotations) status = try_rotations(c, fit, err);
-  if (status == GPNN_OK && c->options->effort == GPNN_EFFORT_THOROUGH)
-    status = try_harder(c, fit, err);
-  return status;
-}
-
-/* The options that all candidates share. */
-static struct gpnn_fit_options common(const struct gpnn_choice *c)
-{
-  const struct gpnn_choose_options *options = c->options;
-  struct gpnn_fit_options fit = options->fit;
-  if (!options->rotation && options->rotate == GPNN_ROTATE_WHITEN) fit.rotation = c->whitening;
-  if (!options->rotation) fit.learn_rotation = options->rotate == GPNN_ROTATE_LEARN;
-  if (options->objective)
-    fit.first = options->effort == GPNN_EFFORT_FAST ? GPNN_OBJECTIVE_BLOCK : GPNN_OBJECTIVE_LOO;
-  return fit;
-}
-
-/* Every candidate that the options leave open. */
-static enum gpnn_status try_all(struct gpnn_choice *c, bool rotations, struct gpnn_error *err)
-{
-  const struct gpnn_choose_options *options = c->options;
-  struct gpnn_fit_options fit = common(c);
-  /* With a single group, ARD has one lengthscale anyway. */
-  size_t n_groups = c->dataset->n_groups;
-  bool both = options->ard && !fit.learn_rotation && n_groups > 1 && n_groups <= GPNN_CHOOSE_ARD &&
-              c->dataset->n / GPNN_CHOOSE_ARD_ROWS >= n_groups;
-  fit.rows = gpnn_choice_rows_left(c, fit.rows);
-  /* A single lengthscale cannot be rotated. */
-  fit.ard = both || (options->ard ? fit.learn_rotation : fit.ard);
-  /* The exact likelihood cannot learn a rotation, where there are enough rows for one. */
-  bool together = rotations || options->effort == GPNN_EFFORT_THOROUGH;
-  enum gpnn_status status = together ? GPNN_OK : gpnn_choice_try_exact(c, fit, err);
-  if (status == GPNN_OK && c->n_trials == 0)
-    status = options->effort == GPNN_EFFORT_FAST ? try_fast(c, fit, both, err)
-                                                 : try_normal(c, fit, both, rotations, err);
-  if (status == GPNN_OK && together) status = gpnn_choice_try_exact(c, fit, err);
-  if (status == GPNN_OK && c->n_trials == 0)
-    return gpnn_fail(err, GPNN_ENUMERIC, "no candidate gives finite predictions");
-  return status;
-}
-
-/* Fits the only candidate, unscored, on all rows, where there is nothing to choose. */
-static enum gpnn_status fit_only(struct gpnn_choice *c, struct gpnn_error *err)
-{
-  struct gpnn_fit_options fit = common(c);
-  struct gpnn_choose_trial trial = {0};
-  enum gpnn_status status = fit_trial(c, &fit, &trial, err);
-  trial.candidate = (struct gpnn_candidate){.kernel = fit.kernel,
-                                            .smoothness = fit.smoothness,
-                                            .ard = fit.ard,
-                                            .rotate = rotate_of(&fit),
-                                            .objective = trial.fit.objective,
-                                            .k = trial.fit.k,
-                                            .neighbours = fit.neighbours,
-                                            .nll = NAN,
-                                            .standard_error = NAN,
-                                            .rmse = NAN};
-  if (status == GPNN_OK) status = gpnn_choice_keep(c, &trial, err);
-  gpnn_choose_trial_release(&trial);
-  return status;
-}
-
-/* Options that continue a trial unchanged for 'steps' more steps. */
-static struct gpnn_fit_options continue_trial(const struct gpnn_choice *c,
-                                              const struct gpnn_choose_trial *trial, size_t steps)
-{
-  const struct gpnn_candidate *candidate = &trial->candidate;
-  struct gpnn_fit_options fit = from_trial(trial, common(c));
-  fit.first = candidate->objective;
-  fit.learn_rotation = candidate->rotate == GPNN_ROTATE_LEARN;
-  fit.k = candidate->k + (fit.first == GPNN_OBJECTIVE_MLL_K); /* which counts the row itself */
-  fit.steps = steps;
-  fit.neighbours = trial->params->neighbours;
-  if (candidate->exact) {
-    fit.n_blocks = 1;
-    fit.block_size = c->dataset->n;
-    fit.k = c->options->fit.k;
-  }
-  return fit;
-}
-
-/* If the rows kept for the score would have mattered to the fit of a trial, continues it on all
- * rows. */
-static enum gpnn_status refit_trial(const struct gpnn_choice *c, struct gpnn_choose_trial *best,
-                                    struct gpnn_error *err)
-{
-  const struct gpnn_choose_options *given = c->options;
-  struct gpnn_choose_trial trial = {0};
-  struct gpnn_fit_options fit = continue_trial(c, best, (given->fit.steps + 1) / 2);
-  bool by_blocks = best->candidate.objective == GPNN_OBJECTIVE_BLOCK;
-  if (!best->candidate.exact && (by_blocks || gpnn_choice_rows_left(c, fit.rows) == fit.rows))
-    return GPNN_OK;
-  if (given->effort == GPNN_EFFORT_THOROUGH) fit.rows = c->dataset->n;
-  enum gpnn_status status = fit_trial(c, &fit, &trial, err);
-  if (status == GPNN_OK) {
-    struct gpnn_parameters *params = best->params;
-    for (size_t t = 0; t < c->n_targets; t++) {
-      trial.params[t].scale = params[t].scale;
-      trial.params[t].degrees = params[t].degrees;
-    }
-    best->params = trial.params;
-    best->fit = trial.fit;
-    trial.params = params;
-  }
-  gpnn_choose_trial_release(&trial);
-  return status == GPNN_ENUMERIC ? GPNN_OK : status;
-}
-
-/* Continues the fits of all members of the stack. */
-static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_error *err)
-{
-  enum gpnn_status status = refit_trial(c, gpnn_choice_best(c), err);
-  for (size_t k = 1; k < c->stack.n && status == GPNN_OK; k++)
-    status = refit_trial(c, c->stack.trial[k], err);
-  return status;
-}
-
-static enum gpnn_status compare_all(struct gpnn_choice *c, bool rotations, struct gpnn_error *err)
-{
-  gpnn_choice_set_counts(c);
-  enum gpnn_status status = gpnn_choice_draw_rows(c, err);
-  return status == GPNN_OK ? try_all(c, rotations, err) : status;
-}
-
-/* Decides between the best two candidates, chooses the number of neighbours, and stacks others upon
- * the best. */
-static enum gpnn_status decide(struct gpnn_choice *c, struct gpnn_error *err)
-{
-  enum gpnn_status status = gpnn_choice_compare_best(c, err);
-  if (status == GPNN_OK && c->options->neighbours) gpnn_choice_choose_neighbours(c);
-  return status == GPNN_OK ? gpnn_choice_stack(c, err) : status;
-}
-
-/* ---- samples ------------------------------------------------------------------------------ */
-
-static void swap(struct gpnn_choice *a, struct gpnn_choice *b)
-{
-  struct gpnn_choice kept = *a;
-  *a = *b;
-  *b = kept;
-}
-
-/* A rotation that was level in the small sample may be better in the large one, where a scale is
- * learnt from nearer rows; so one candidate of another rotation continues there too. */
-static enum gpnn_status widen_other(const struct gpnn_choice *c, struct gpnn_choice *wider,
-                                    size_t steps, struct gpnn_error *err)
-{
-  static const double level = 0.2; /* in nats */
-  const struct gpnn_choose_trial *other = gpnn_choice_otherwise_rotated(c);
-  if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN || other == NULL ||
-      other->candidate.nll - gpnn_choice_best(c)->candidate.nll > level)
-    return GPNN_OK;
-  struct gpnn_fit_options fit = continue_trial(c, other, steps);
-  fit.refresh = steps;
-  return gpnn_choice_try(wider, &fit, err);
-}
-
-/*
- * Continues the best candidate on a larger sample, where rows are nearer to one another, and scores
- * it and chooses its number of neighbours there; tries a smoother kernel as well, since nearer rows
- * may favour one.  If the best cannot be fitted there, it stays as it is.
- */
-static enum gpnn_status widen(struct gpnn_choice *c, const struct gpnn_choice_rows *rows,
-                              struct gpnn_error *err)
-{
-  struct gpnn_choice wider = {.n_targets = c->n_targets,
-                              .options = c->options,
-                              .listener = c->listener,
-                              .context = c->context,
-                              .report = c->report};
-  size_t steps = (c->options->fit.steps + 3) / 4;
-  struct gpnn_fit_options fit = continue_trial(c, gpnn_choice_best(c), steps);
-  fit.refresh = fit.steps;
-  gpnn_choice_use_rows(&wider, rows);
-  gpnn_choice_set_counts(&wider);
-  enum gpnn_status status = gpnn_choice_draw_rows(&wider, err);
-  if (status == GPNN_OK) status = gpnn_choice_try(&wider, &fit, err);
-  if (status == GPNN_OK) status = widen_other(c, &wider, steps, err);
-  fit.steps = fit.refresh = c->options->fit.steps;
-  bool fitted = wider.n_trials > 0;
-  if (status == GPNN_OK && fitted) status = try_rougher(&wider, fit, -1, err);
-  if (status == GPNN_OK) status = decide(fitted ? &wider : c, err);
-  if (status == GPNN_OK && fitted) swap(c, &wider);
-  gpnn_choice_release(&wider);
-  return status == GPNN_OK ? gpnn_choice_estimate_scales(c, err) : status;
-}
-
-/* True if anything other than a rotation is to be chosen. */
-static bool is_open(const struct gpnn_choose_options *options)
-{
-  return options->kernel || options->ard || options->neighbours || options->k;
-}
-
-/* Rows in the larger sample.  A single fit by blocks needs no sample: it uses few rows anyway. */
-static size_t wide_rows(const struct gpnn_choice *c)
-{
-  const struct gpnn_choose_options *options = c->options;
-  bool by_blocks = common(c).first == GPNN_OBJECTIVE_BLOCK;
-  return by_blocks && !is_open(options) && !options->rotation ? 0 : options->last_sample_rows;
-}
-
-static enum gpnn_status choose_in(struct gpnn_choice *c, const struct gpnn_choice_rows *narrow,
-                                  const struct gpnn_choice_rows *wide, struct gpnn_error *err)
-{
-  bool rotations;
-  gpnn_choice_use_rows(c, narrow);
-  enum gpnn_status status = prepare_rotation(c, &rotations, err);
-  if (status != GPNN_OK) return status;
-  if (!is_open(c->options) && !rotations) {
-    gpnn_choice_use_rows(c, wide);
-    return fit_only(c, err);
-  }
-  status = compare_all(c, rotations, err);
-  if (status != GPNN_OK) return status;
-  if (narrow->sample != NULL && gpnn_choice_best(c)->candidate.objective != GPNN_OBJECTIVE_BLOCK)
-    return widen(c, wide, err);
-  status = decide(c, err);
-  if (status == GPNN_OK) status = gpnn_choice_estimate_scales(c, err);
-  return status == GPNN_OK ? refit(c, err) : status;
+  return GPNN_OK;
 }
 
 /* What predicts from all distinct rows predicts from their copies too. */
@@ -477,6 +445,79 @@ static void take_all_neighbours(size_t n, struct gpnn_parameters *params, size_t
   }
 }
 
+/* ---- the whole choice ----------------------------------------------------------------------- */
+
+static const struct gpnn_choose_head *head_of(const struct gpnn_choose_options *options)
+{
+  return options->fit.first == GPNN_OBJECTIVE_LABELS ? &gpnn_choose_labels : &gpnn_choose_numbers;
+}
+
+/* Sets what all candidates have in common, with the whitening where it is needed. */
+static enum gpnn_status begin(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  const struct gpnn_choose_options *options = c->options;
+  const struct gpnn_dataset *dataset = c->dataset;
+  size_t d = dataset->d;
+  c->head->begin(c);
+  bool is_given = !options->rotation && options->rotate == GPNN_ROTATE_WHITEN;
+  if (!c->tries_rotations && !is_given) return GPNN_OK;
+  c->whitening = gpnn_alloc(d, d, sizeof *c->whitening);
+  if (c->whitening == NULL) return gpnn_fail_memory(err, "for a rotation");
+  if (is_given) c->start.rotation = c->whitening, c->rotate = GPNN_ROTATE_WHITEN;
+  return gpnn_rotation_whiten(dataset->n, d, dataset->x, options->fit.seed, c->whitening, err);
+}
+
+/* Fits the only candidate, unscored, on all rows, where there is nothing to choose. */
+static enum gpnn_status fit_only(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  const struct gpnn_choose_plan plan = {.fit = c->start, .rotate = c->rotate};
+  struct gpnn_choose_trial trial = {0};
+  enum gpnn_status status = gpnn_choice_fit(c, &plan.fit, &trial, err);
+  trial.candidate = describe(c, &plan, &trial.fit);
+  if (status == GPNN_OK) status = gpnn_choice_keep(c, &trial, err);
+  gpnn_choose_trial_release(&trial);
+  return status;
+}
+
+/* Chooses by the rows of 'narrow', and fits to those of 'wide'. */
+static enum gpnn_status choose_in(struct gpnn_choice *c, const struct gpnn_choice_rows *narrow,
+                                  const struct gpnn_choice_rows *wide, struct gpnn_error *err)
+{
+  gpnn_choice_use_rows(c, narrow->targets);
+  enum gpnn_status status = begin(c, err);
+  if (status != GPNN_OK) return status;
+  if (!c->head->is_open(c)) {
+    gpnn_choice_use_rows(c, wide->targets);
+    return fit_only(c, err);
+  }
+  status = gpnn_choice_draw_rows(c, err);
+  if (status == GPNN_OK) status = c->head->race(c, err);
+  if (status == GPNN_OK && c->n_trials == 0)
+    status = gpnn_fail(err, GPNN_ENUMERIC, "no candidate gives finite predictions");
+  return status == GPNN_OK ? c->head->finish(c, wide->targets, narrow->sample != NULL, err)
+                           : status;
+}
+
+/* What the numbers of a target need once the choice is made for its distinct rows. */
+static enum gpnn_status complete_numbers(struct gpnn_choice *c, size_t n_all,
+                                         struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  size_t n_distinct = c->dataset->n;
+  if (c->options->neighbours && n_distinct < n_all)
+    take_all_neighbours(c->n_targets, params, n_distinct, n_all);
+  return gpnn_fit_find_spacing(c->dataset, params, &c->options->fit, &c->report->fit, err);
+}
+
+static enum gpnn_status check_labels(const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  if (gpnn_dataset_n_classes(dataset) == 0)
+    return gpnn_fail(err, GPNN_EINVAL, "the target holds no classes");
+  if (dataset->n < 2)
+    return gpnn_fail(err, GPNN_EDATA, "estimation needs at least 2 rows; there are %zu",
+                     dataset->n);
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[],
                              const struct gpnn_choose_options *options,
                              gpnn_choose_listener *listener, void *context,
@@ -484,7 +525,8 @@ enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[
                              struct gpnn_error *err)
 {
   struct gpnn_choose_report own = {0};
-  struct gpnn_choice c = {.n_targets = n,
+  struct gpnn_choice c = {.head = head_of(options),
+                          .n_targets = n,
                           .targets = targets,
                           .dataset = targets[0],
                           .options = options,
@@ -492,23 +534,32 @@ enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[
                           .context = context,
                           .report = &own};
   struct gpnn_choice_rows distinct = {0}, wide = {0}, narrow = {0};
-  enum gpnn_status status = gpnn_choice_take_distinct(&distinct, &c, err);
-  if (status == GPNN_OK) gpnn_choice_use_rows(&c, &distinct);
-  size_t n_distinct = c.dataset->n;
-  if (status == GPNN_OK) status = gpnn_choice_draw_sample(&wide, &c, wide_rows(&c), err);
-  if (status == GPNN_OK) gpnn_choice_use_rows(&c, &wide);
+  bool of_labels = c.head == &gpnn_choose_labels;
+  enum gpnn_status status = of_labels ? check_labels(c.dataset, err) : GPNN_OK;
+  if (status == GPNN_OK) status = gpnn_choice_take_distinct(&distinct, &c, err);
+  if (status == GPNN_OK) gpnn_choice_use_rows(&c, distinct.targets);
+  if (status == GPNN_OK) status = gpnn_choice_draw_sample(&wide, &c, c.head->wide_rows(&c), err);
+  if (status == GPNN_OK) gpnn_choice_use_rows(&c, wide.targets);
   if (status == GPNN_OK) status = gpnn_choice_draw_sample(&narrow, &c, options->sample_rows, err);
   if (status == GPNN_OK) status = choose_in(&c, &narrow, &wide, err);
-  if (status == GPNN_OK) status = gpnn_choice_hand_over(&c, params, err);
-  if (status == GPNN_OK && options->neighbours && n_distinct < targets[0]->n)
-    take_all_neighbours(n, params, n_distinct, targets[0]->n);
-  if (status == GPNN_OK) gpnn_choice_use_rows(&c, &distinct);
-  if (status == GPNN_OK)
-    status = gpnn_fit_find_spacing(c.dataset, params, &options->fit, &own.fit, err);
+  if (status == GPNN_OK) status = hand_over(&c, params, err);
+  if (status == GPNN_OK) gpnn_choice_use_rows(&c, distinct.targets);
+  if (status == GPNN_OK && !of_labels) status = complete_numbers(&c, targets[0]->n, params, err);
   if (status == GPNN_OK) *report = own;
   gpnn_choice_release(&c);
   gpnn_choice_release_rows(&narrow);
   gpnn_choice_release_rows(&wide);
   gpnn_choice_release_rows(&distinct);
   return status;
+}
+
+size_t gpnn_choose_most(const struct gpnn_dataset *dataset,
+                        const struct gpnn_choose_options *options)
+{
+  struct gpnn_dataset sample = *dataset;
+  struct gpnn_choice c = {.head = head_of(options), .dataset = &sample, .options = options};
+  bool is_sampled = options->sample_rows > 0 && dataset->n > options->sample_rows;
+  if (is_sampled) sample.n = options->sample_rows;
+  c.head->begin(&c);
+  return c.head->is_open(&c) ? c.head->most(&c, is_sampled) : 0;
 }

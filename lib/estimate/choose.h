@@ -31,7 +31,24 @@
  * Rows to predict that lie in gaps or beyond the training rows are unlike them: if such rows are
  * given, candidates are scored on training rows held out so as to resemble them.
  *
- * How much is tried depends on the effort:
+ * For a target that holds classes, under the objective of labels, the score is the mean of minus
+ * the log probability of a row's class, given its neighbours among all other training rows.
+ * Candidates are kernels   matern32, exp and rbf, with a lengthscale for every input; in large
+ * tables each goes on from the best before it, so that they share the work; one       lengthscale
+ * instead of many, if the rows are few for so many; and from the best kernel, and unless the table
+ * is large from the second as well, longer    descents, as long as the score falls; rotation learnt
+ * (kernel/rotation.h), if there are rows enough to try; wider     the best of all with twice the
+ * neighbours in its objective, if it predicts better from more. A descent that has fitted noise
+ * scores worse than the shorter one before it, which then wins. Others become members of a stack
+ * with the best if their averaged probabilities lower the score by 1 % or more for each.  Members
+ * get the fewest neighbours that score about as well as the best number.  Finally, if the rows kept
+ * for scoring would have mattered to the fit, it is repeated with all rows, or with more than a few
+ * thousand continued.  See gpnn-methods(7), section 13. A class without rows among the others of
+ * the training rows, such as one of a single row, has no evidence that could be left out; it keeps
+ * its share and its bias.  With one class in all, every candidate is certain, and the first is
+ * taken.
+ *
+ * For numbers, how much is tried depends on the effort:
  *   fast      every kernel, isotropic and ARD, by the objective of blocks alone;
  *   normal    kernels under ARD by leave-one-out, smoother ones as long as they improve; the best
  *             of them with one lengthscale, with whitened inputs, and with a rotation learnt from
@@ -71,8 +88,20 @@ enum {
   GPNN_CHOOSE_EXACT = 1500,
   GPNN_CHOOSE_SAMPLE = 1 << 17,
   GPNN_CHOOSE_LAST_SAMPLE = 1 << 19,
-  GPNN_CHOOSE_MEMBERS = 4
+  GPNN_CHOOSE_MEMBERS = 4,
+  /* Of classes: ARD is not tried with more inputs, and candidates are scored on at most so many
+   * rows. */
+  GPNN_CHOOSE_LABELS_ARD = 256,
+  GPNN_CHOOSE_LABELS_ROWS = 4000
 };
+
+/* Fits that suit labels, for the 'fit' of gpnn_choose_options. */
+#define GPNN_CHOOSE_LABELS_FIT_INIT                                                          \
+  {                                                                                          \
+    .ard = true, .first = GPNN_OBJECTIVE_LABELS, .n_blocks = 1, .block_size = 2, .k = 32,    \
+    .rows = 12800, .batch = 128, .steps = 300, .refresh = 100, .thin = -1, .neighbours = 32, \
+    .prior_factor = 3, .seed = 1, .threads = 1                                               \
+  }
 
 enum gpnn_effort { GPNN_EFFORT_FAST = 0, GPNN_EFFORT_NORMAL = 1, GPNN_EFFORT_THOROUGH = 2 };
 
@@ -83,9 +112,11 @@ enum gpnn_rotate {
   GPNN_ROTATE_LEARN = 2,  /* directions found by the objective of neighbourhoods */
 };
 
+/* 'likelihood', 'objective', 'like' and 'last_sample_rows' concern numbers only. */
 struct gpnn_choose_options {
   struct gpnn_fit_options fit;     /* used for everything that is not chosen; for the rotation see
-                                      'rotate' */
+                                      'rotate'.  The objective of labels as the first chooses for
+                                      classes. */
   enum gpnn_likelihood likelihood; /* that candidates are scored by, and that parameters get */
   enum gpnn_rotate rotate;         /* used if the rotation is not chosen */
   bool kernel, ard, neighbours, k; /* true: choose it */
@@ -147,12 +178,17 @@ size_t gpnn_choose_most(const struct gpnn_dataset *dataset,
  * metric (gpnn_fit()): one choice for all of them, by the mean of their scores.  'params' has n
  * entries, which must be zeroed; the caller releases them.  Up to a third of the rows is kept for
  * the score; below 96 rows, some of the rows fitted are used for it as well.  If there is nothing
- * to choose, all rows serve the fit, and no scale is estimated.  'listener' may be NULL.  Outcomes
- * as for gpnn_fit(); a candidate whose covariances are not positive definite is skipped.  Cost per
- * candidate: a fit, GPNN_CHOOSE_ROWS predictions from up to 64 neighbours each and, for the best
- * two, GPNN_CHOOSE_LAST_ROWS from up to GPNN_CHOOSE_NEIGHBOURS; for up to six that may be stacked,
- * the same once more with the number of neighbours chosen; unless its metric is that of the
- * dataset's search, a search over all rows is built as well.
+ * to choose, all rows serve the fit, and no scale is estimated.  'listener' may be NULL.  A
+ * target that holds classes is chosen for alone; of its candidates 'nll' is the score, and 'error'
+ * the share of rows whose class is not the most probable one.
+ *
+ * Outcomes as for gpnn_fit(), and GPNN_EINVAL if the objective is that of labels and the target
+ * holds no classes; the result does not depend on the number of threads.  A candidate whose
+ * covariances are not positive definite is skipped.  Cost per candidate: a fit, GPNN_CHOOSE_ROWS
+ * predictions from up to 64 neighbours each and, for the best two, GPNN_CHOOSE_LAST_ROWS from up to
+ * GPNN_CHOOSE_NEIGHBOURS; for up to six that may be stacked, the same once more with the number of
+ * neighbours chosen; unless its metric is that of the dataset's search, a search over all rows is
+ * built as well.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[],
                                              const struct gpnn_choose_options *options,

@@ -1,9 +1,11 @@
 /*
  * choose_private: shared by the files of choose.
  *
- * choose.c decides which candidates to try, choose_exact.c for small datasets; choose_score.c
- * scores them on rows kept for that, by the scales of choose_scale.c; choose_stack.c finds out
- * whether several of them are better than one; choose_sample.c draws samples of large datasets.
+ * choose.c lets candidates race, whatever is predicted, and choose_rows.c has the rows that they
+ * are fitted to and scored on.  What depends on the kind of target is a head: choose_numbers.c and
+ * choose_labels.c have each a table of candidates and what becomes of the winners;
+ * choose_numbers_score.c and choose_labels_score.c score them; choose_numbers_stack.c and the
+ * latter average them.
  */
 #ifndef GPNN_ESTIMATE_CHOOSE_PRIVATE_H
 #define GPNN_ESTIMATE_CHOOSE_PRIVATE_H
@@ -11,9 +13,10 @@
 #include "estimate/choose.h"
 #include "likelihood/scale.h"
 
-/* Numbers of neighbours to try.  All candidates are compared with the first few, which are cheap,
- * on many rows; the best two with all of them, on some of these rows. */
-enum { GPNN_CHOOSE_COUNTS = 6, GPNN_CHOOSE_FIRST_COUNTS = 3 };
+struct gpnn_choice;
+
+/* The most numbers of neighbours to try. */
+enum { GPNN_CHOOSE_COUNTS = 6 };
 
 /* A fitted candidate, and its losses with each number of neighbours. */
 struct gpnn_choose_trial {
@@ -22,9 +25,12 @@ struct gpnn_choose_trial {
   struct gpnn_fit_report fit;
   struct gpnn_candidate candidate; /* with the best number of neighbours */
   size_t best;                     /* index of that number among those tried */
-  double nll[GPNN_CHOOSE_COUNTS], rmse[GPNN_CHOOSE_COUNTS]; /* with each number */
+  /* with each number; 'error' is that of labels */
+  double nll[GPNN_CHOOSE_COUNTS], rmse[GPNN_CHOOSE_COUNTS], error[GPNN_CHOOSE_COUNTS];
   double *loss; /* owned; GPNN_CHOOSE_COUNTS by the validation rows: the mean over the targets */
-  bool passed_over; /* it is not the best, but may be a member of a stack */
+  bool passed_over;                       /* it is not the best, but may be a member of a stack */
+  const struct gpnn_choose_trial *before; /* that it went on from; NULL: it started anew */
+  struct gpnn_fit_options how; /* it was fitted; what this points to may have changed since */
 };
 
 /* Trials whose predictions are averaged: the best first, and their weights. */
@@ -36,8 +42,95 @@ struct gpnn_choice_stack {
   double nll, rmse; /* of rows that its weights do not come from */
 };
 
+/* ---- candidates --------------------------------------------------------------------------- */
+
+/* What a candidate goes on from.  Leader and rival are the two best of when their table began, or
+ * what became of them since. */
+enum gpnn_choose_from {
+  GPNN_FROM_START = 0, /* what all have in common, with the kernel of the best so far, if any */
+  GPNN_FROM_BEST = 1,
+  GPNN_FROM_LAST = 2, /* of this table; the first starts anew */
+  GPNN_FROM_LEADER = 3,
+  GPNN_FROM_RIVAL = 4,
+};
+
+/* How the inputs are rotated. */
+enum gpnn_choose_turn {
+  GPNN_TURN_AS_ALL = 0, /* as in what all have in common */
+  GPNN_TURN_WHITEN = 1,
+  GPNN_TURN_LEARN = 2,  /* the rotation is learnt, */
+  GPNN_TURN_RETAIN = 3, /* learnt on, if it had been learnt, */
+  GPNN_TURN_HOLD = 4,   /* or remains what it is */
+};
+
+/*
+ * A candidate to try: by how much it differs from what it goes on from.  The candidates of a table
+ * are tried one after another; a new kind of candidate is a row of a table.
+ */
+struct gpnn_choose_row {
+  bool (*is_open)(const struct gpnn_choice *c); /* the options and the rows allow it; NULL: true */
+  bool (*is_worthwhile)(const struct gpnn_choice *c); /* so do the scores so far; NULL: true */
+  enum gpnn_choose_from from;
+  enum gpnn_choose_turn turn;
+  const char *kernel; /* NULL: no other */
+  const char *after;  /* only if the best has this kernel, unless all are to be compared */
+  int rougher;        /* than the kernel of the best, by so many steps; negative: smoother */
+  bool isotropic;     /* one lengthscale for all inputs */
+  bool is_simpler;    /* it must be better than the best by more than chance explains */
+  bool is_early;      /* 'steps' and 'part' are of the first descents, which may be shorter */
+  size_t part;        /* of the steps; 0: 1 */
+  size_t k;           /* neighbours in the objective; 0: as usual */
+  size_t times_k, times_rows, times_steps; /* 0: 1 */
+  bool advances; /* the leader, or the rival, becomes this candidate if it is better */
+};
+
+/* A candidate as it is fitted. */
+struct gpnn_choose_plan {
+  struct gpnn_fit_options fit;
+  enum gpnn_rotate rotate;
+  const struct gpnn_choose_trial *before;
+  bool is_simpler;
+};
+
+/* What depends on the kind of target. */
+struct gpnn_choose_head {
+  size_t n_counts; /* numbers of neighbours to try, at most GPNN_CHOOSE_COUNTS, */
+  size_t n_first;  /* of which all candidates are compared with the first, which are cheap */
+  const size_t *counts;
+  /* Sets what all candidates of 'c' have in common. */
+  void (*begin)(struct gpnn_choice *c);
+  bool (*is_open)(const struct gpnn_choice *c);     /* there is something to choose */
+  size_t (*wide_rows)(const struct gpnn_choice *c); /* the most rows of a fit; 0: any number */
+  /* Sets c->n and c->n_kept.  Returns how many of the rows in a random order there are up to the
+   * last of these. */
+  size_t (*count_rows)(struct gpnn_choice *c);
+  GPNN_MUST_CHECK enum gpnn_status (*make_room)(struct gpnn_choice *c, struct gpnn_error *err);
+  /* The rate of a descent; NULL: the usual one. */
+  double (*rate)(const struct gpnn_choice *c, const struct gpnn_choose_plan *plan);
+  /* Scores a trial with the first 'n_counts' numbers of neighbours. */
+  GPNN_MUST_CHECK enum gpnn_status (*score)(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
+                                            size_t n_counts, struct gpnn_error *err);
+  /* True if 'a' is better than 'best', where 'lowest' has the lowest NLL; NULL: that is best. */
+  bool (*is_better)(const struct gpnn_choice *c, const struct gpnn_choose_trial *a,
+                    const struct gpnn_choose_trial *best, const struct gpnn_choose_trial *lowest);
+  /* What the best is compared with in a table of candidates, and in the report, or NULL. */
+  struct gpnn_choose_trial *(*rival)(const struct gpnn_choice *c);
+  struct gpnn_choose_trial *(*runner_up)(const struct gpnn_choice *c);
+  /* Lets all candidates race. */
+  GPNN_MUST_CHECK enum gpnn_status (*race)(struct gpnn_choice *c, struct gpnn_error *err);
+  size_t (*most)(const struct gpnn_choice *c, bool is_sampled); /* how many these are at most */
+  /* Chooses members and numbers of neighbours, and fits them to all rows of 'rows'; 'is_sample':
+   * the race took place in a sample of these. */
+  GPNN_MUST_CHECK enum gpnn_status (*finish)(struct gpnn_choice *c,
+                                             const struct gpnn_dataset *const *targets,
+                                             bool is_sample, struct gpnn_error *err);
+};
+
+extern const struct gpnn_choose_head gpnn_choose_numbers, gpnn_choose_labels;
+
 /* The state of a choice: the validation rows and the trials so far. */
 struct gpnn_choice {
+  const struct gpnn_choose_head *head;
   size_t n_targets;
   const struct gpnn_dataset *const *targets; /* n_targets: the view of each */
   const struct gpnn_dataset *dataset;        /* the first view; its inputs are those of all */
@@ -45,24 +138,91 @@ struct gpnn_choice {
   gpnn_choose_listener *listener;
   void *context;
   struct gpnn_choose_report *report;
-  struct gpnn_choose_trial *trials; /* owned, with all that they own */
-  struct gpnn_choice_stack stack;   /* of some of them */
+
+  /* What all candidates have in common: the fit; how inputs are rotated in it; steps and neighbours
+   * of the first descents.  Set by head->begin(). */
+  struct gpnn_fit_options start;
+  enum gpnn_rotate rotate;
+  size_t early_steps, early_k;
+  bool tries_isotropic, tries_rotations; /* these may be tried */
+  bool compares_all;                     /* kernels, wherever the best so far is */
+  double *whitening;                     /* owned; d by d, or NULL: whitening is not tried */
+
+  struct gpnn_choose_trial **trials; /* owned, with all that they own */
   size_t n_trials, capacity;
+  const struct gpnn_choose_trial *line[2]; /* leader and rival of the table being tried */
+  bool falls[2];                           /* whether their last advance was worth its time */
+  size_t first_trial;                      /* of that table */
+  struct gpnn_choice_stack stack;          /* of some of the trials */
+
   size_t n_counts; /* numbers of neighbours to try */
   size_t counts[GPNN_CHOOSE_COUNTS];
-  size_t n_kept;                  /* rows withheld from fits by neighbourhoods */
-  size_t n_drawn, n;              /* validation rows, and how many of them are in use */
-  double *x;                      /* n by d */
+  size_t n_kept;     /* rows withheld from fits by neighbourhoods */
+  size_t n_drawn, n; /* validation rows, and how many of them are in use */
+  double *x;         /* n by d */
+  int64_t *self;     /* n: which training rows they are */
+  double *share;     /* labels: of each class */
+  /* numbers: */
   double *y, *noise;              /* n, of one target at a time; known noise variances */
   double *regressors;             /* n by n_regressors */
-  int64_t *self;                  /* n: which training rows they are */
   double *mean, *latent, *misfit; /* GPNN_CHOOSE_COUNTS by n: scratch, of one target */
-  double *before;                 /* n: scratch */
-  double *whitening;              /* d by d, or NULL: whitening is not tried */
+  double *loss;                   /* n: scratch */
 };
+
+/* ---- choose.c ----------------------------------------------------------------------------- */
 
 void gpnn_choose_trial_release(struct gpnn_choose_trial *trial);
 void gpnn_choice_release(struct gpnn_choice *c);
+
+/* Fits, scores and keeps one candidate; skips it if its covariances are not positive definite. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_choice_try(struct gpnn_choice *c, const struct gpnn_choose_plan *plan, struct gpnn_error *err);
+
+/* Tries the candidates of a table that are open and worthwhile. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_race(struct gpnn_choice *c, size_t n,
+                                                  const struct gpnn_choose_row *rows,
+                                                  struct gpnn_error *err);
+
+/* How many candidates of a table are open. */
+size_t gpnn_choice_count_open(const struct gpnn_choice *c, size_t n,
+                              const struct gpnn_choose_row *rows);
+
+/* Options 'fit' made to go on from a trial, with the last objective only. */
+struct gpnn_fit_options gpnn_choice_go_on(const struct gpnn_choose_trial *trial,
+                                          struct gpnn_fit_options fit);
+
+/* Fits a trial to all targets, recording which they are. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_fit(const struct gpnn_choice *c,
+                                                 const struct gpnn_fit_options *options,
+                                                 struct gpnn_choose_trial *trial,
+                                                 struct gpnn_error *err);
+
+/* Moves a trial to the others. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial, struct gpnn_error *err);
+
+/* The best trial and the second, among those not passed over; NULL: there is none.  They do not
+ * depend on the order in which they were tried. */
+struct gpnn_choose_trial *gpnn_choice_best(const struct gpnn_choice *c);
+struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c);
+
+/* The best of those whose inputs are rotated in another way than those of the best, or that have
+ * another kernel; NULL: there is none. */
+struct gpnn_choose_trial *gpnn_choice_otherwise_rotated(const struct gpnn_choice *c);
+struct gpnn_choose_trial *gpnn_choice_of_other_kernel(const struct gpnn_choice *c);
+
+/* Mean of a[i] - b[i] (b NULL: zero) and its standard error (gpnn-methods(7), equations 5.3 and
+ * 5.4). */
+double gpnn_choice_mean_difference(size_t n, const double *a, const double *b,
+                                   double *standard_error);
+
+/*
+ * Sets '*view' to the parameters of the stack for target 't'.  They borrow everything from the
+ * trials except the array of members, which the caller frees.  False: not enough memory.
+ */
+bool gpnn_choice_stack_view(const struct gpnn_choice *c, size_t t, struct gpnn_parameters *view);
+
+/* ---- choose_rows.c ------------------------------------------------------------------------ */
 
 /* The rows of a choice: all of a dataset, or a sample of them. */
 struct gpnn_choice_rows {
@@ -80,117 +240,95 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_choice_draw_sample(struct gpnn_choice_rows
                                                          const struct gpnn_choice *c, size_t most,
                                                          struct gpnn_error *err);
 
-/* Lets 'c' work on 'rows' from now on. */
-void gpnn_choice_use_rows(struct gpnn_choice *c, const struct gpnn_choice_rows *rows);
+/* Lets 'c' work on the rows of these views from now on. */
+void gpnn_choice_use_rows(struct gpnn_choice *c, const struct gpnn_dataset *const *targets);
 void gpnn_choice_release_rows(struct gpnn_choice_rows *sampled);
 
-/* Draws the validation rows. */
+/* Draws the validation rows, and sets the numbers of neighbours to try. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choice_draw_rows(struct gpnn_choice *c,
                                                        struct gpnn_error *err);
 
-/* Sets the numbers of neighbours to try; gpnn_choice_first_counts() returns how many of them all
- * candidates are compared with. */
-void gpnn_choice_set_counts(struct gpnn_choice *c);
+/* How many of these numbers all candidates are compared with. */
 size_t gpnn_choice_first_counts(const struct gpnn_choice *c);
 
 /* Number of rows for a fit by neighbourhoods: 'wanted', or all that are not withheld. */
 size_t gpnn_choice_rows_left(const struct gpnn_choice *c, size_t wanted);
 
-/* Scores a trial with the first 'n_counts' numbers of neighbours and calls the listener. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_choice_score(struct gpnn_choice *c,
-                                                   struct gpnn_choose_trial *trial, size_t n_counts,
-                                                   struct gpnn_error *err);
+/* ---- choose_numbers_score.c, choose_numbers_stack.c ----------------------------------------- */
 
-/* Fits, scores and keeps one candidate; skips it if its covariances are not positive definite. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_choice_try(struct gpnn_choice *c,
-                                                 const struct gpnn_fit_options *options,
-                                                 struct gpnn_error *err);
-
-/* True if options are those of an exact candidate, as gpnn_choice_try_exact() makes them. */
-bool gpnn_choice_is_exact(const struct gpnn_choice *c, const struct gpnn_fit_options *options);
-
-/* Tries kernels by the exact marginal likelihood, if the rows are few enough and the options leave
- * that open; 'fit' has what all candidates share. */
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_choice_try_exact(struct gpnn_choice *c, struct gpnn_fit_options fit, struct gpnn_error *err);
-
-/* Takes over 'trial' and empties it. */
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial, struct gpnn_error *err);
-
-/*
- * The best trial, and the best of the others; NULL if there is none.  Valid until another is kept.
- * Among the trials whose NLL exceeds the lowest by at most one standard error of the difference on
- * the same rows, the best is the one whose means have the smallest error, regardless of the order
- * in which they were tried.
- */
-struct gpnn_choose_trial *gpnn_choice_best(const struct gpnn_choice *c);
-struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c);
-
-/* The best of those whose inputs are rotated in another way than those of the best, or NULL. */
-struct gpnn_choose_trial *gpnn_choice_otherwise_rotated(const struct gpnn_choice *c);
-
-/* Mean of a[i] - b[i] (b NULL: zero) and its standard error (gpnn-methods(7), equations 5.3 and
- * 5.4). */
-double gpnn_choice_mean_difference(size_t n, const double *a, const double *b,
-                                   double *standard_error);
-
-/* ---- choose_scale.c ----------------------------------------------------------------------- */
-
-/* Loads the validation rows' values of the target of 'model' into 'c', and their inputs into
- * 'heldout', which must be zeroed and is released by the caller even after a failure.  Rows that
- * resemble options->like depend on the metric of 'model'. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_choice_load(struct gpnn_choice *c,
-                                                  const struct gpnn_model *model,
-                                                  struct gpnn_heldout *heldout,
-                                                  struct gpnn_error *err);
-
-/* Adds to 'loss' the negative log densities of a target, divided by the number of targets, under
- * the scaled likelihood of 'params', which for each row is estimated from others.  The predictions
- * start at entry 'at' of the scratch.  Returns false if one is not finite. */
-bool gpnn_choice_add_scaled_losses(struct gpnn_choice *c, const struct gpnn_parameters *params,
-                                   size_t at, double *loss);
+GPNN_MUST_CHECK enum gpnn_status gpnn_numbers_make_room(struct gpnn_choice *c,
+                                                        struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_numbers_score(struct gpnn_choice *c,
+                                                    struct gpnn_choose_trial *trial,
+                                                    size_t n_counts, struct gpnn_error *err);
+bool gpnn_numbers_is_better(const struct gpnn_choice *c, const struct gpnn_choose_trial *a,
+                            const struct gpnn_choose_trial *best,
+                            const struct gpnn_choose_trial *lowest);
 
 /* Writes to 'loss' the negative log density of each row under a law that comes from others
  * (gpnn_scale_cross_losses()). */
-GPNN_MUST_CHECK enum gpnn_status gpnn_choice_scaled_losses(const struct gpnn_scale_rows *rows,
-                                                           enum gpnn_likelihood likelihood,
-                                                           bool all_features, double *loss,
-                                                           struct gpnn_error *err);
-
-/* Estimates the scale that goes with the stack, for each target, from rows that its fits have not
- * seen.  The best trial gets it.  Does nothing if the likelihood is Gaussian. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_choice_estimate_scales(struct gpnn_choice *c,
-                                                             struct gpnn_error *err);
-
-/* ---- the best two at more neighbours ------------------------------------------------------ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_numbers_scaled_losses(const struct gpnn_scale_rows *rows,
+                                                            enum gpnn_likelihood likelihood,
+                                                            bool all_features, double *loss,
+                                                            struct gpnn_error *err);
 
 /* If candidates were compared with only some of the numbers of neighbours, passes over all but the
  * best two and scores those with all numbers. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_choice_compare_best(struct gpnn_choice *c,
-                                                          struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_numbers_compare_best(struct gpnn_choice *c,
+                                                           struct gpnn_error *err);
 
 /* Gives the best trial the fewest neighbours that score about as well as its best number. */
-void gpnn_choice_choose_neighbours(struct gpnn_choice *c);
-
-/* ---- choose_stack.c ----------------------------------------------------------------------- */
+void gpnn_numbers_choose_neighbours(struct gpnn_choice *c);
 
 /*
  * Sets c->stack: the best trial alone, or with others if together they predict the validation rows
  * better (gpnn-methods(7), equations 5.9 to 5.11).  All get the number of neighbours of the best.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_choice_stack(struct gpnn_choice *c, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_numbers_stack(struct gpnn_choice *c, struct gpnn_error *err);
+
+/* The most candidates, and the smallest weight: a member that counts for less is not worth its
+ * time. */
+enum { GPNN_WEIGHTS_CANDIDATES = 6 };
+#define GPNN_WEIGHTS_LEAST 0.05
 
 /*
- * Sets '*view' to the parameters of the stack for target 't'.  They borrow everything from the
- * trials except the array of members, which the caller frees.  False: not enough memory.
+ * Weights of the members of a stack, from the errors of candidates on the same rows.
+ * The error of an average with weights w that sum to 1 is the average of the errors, so that its
+ * importance-weighted sum of squares is w'Ew, with E_kl = sum_i q_i e_ik e_il over rows i of
+ * importance q_i.  The weights minimise
+ *   1/2 w'Ew + 1/2 (|w - 1/s|/sd)^2,  sum_k w_k = 1,  w_k >= GPNN_WEIGHTS_LEAST,
+ * over the subsets of s candidates: the second term is a normal prior around equal weights, which
+ * matters only where rows are few (gpnn-methods(7), equations 5.9 to 5.11).  Within a subset the
+ * minimum without the bound is w ~ (E + I/sd^2)^-1 1; a subset where it breaks the bound loses to a
+ * smaller one.
+ *
+ * Finds the best subset of 'size' >= 1 of 'n' <= GPNN_WEIGHTS_CANDIDATES candidates that contains
+ * the first.  'moments' (n by n) is E.  Writes the weights to 'weight' (n), 0 for candidates
+ * outside the subset, and returns true; or returns false and writes nothing, if there is no such
+ * subset.
  */
-bool gpnn_choice_stack_view(const struct gpnn_choice *c, size_t t, struct gpnn_parameters *view);
+bool gpnn_weights_find(size_t n, const double *moments, size_t size, double *weight);
 
-/* Completes the report, and moves the parameters of the best trial, and of those stacked upon it,
- * to 'params' (n_targets, zeroed). */
-GPNN_MUST_CHECK enum gpnn_status gpnn_choice_hand_over(struct gpnn_choice *c,
-                                                       struct gpnn_parameters *params,
+/* Estimates the scale that goes with the stack, for each target, from rows that its fits have not
+ * seen.  The best trial gets it.  Does nothing if the likelihood is Gaussian. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_numbers_estimate_scales(struct gpnn_choice *c,
+                                                              struct gpnn_error *err);
+
+/* ---- choose_labels_score.c ---------------------------------------------------------------- */
+
+GPNN_MUST_CHECK enum gpnn_status gpnn_labels_make_room(struct gpnn_choice *c,
                                                        struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_labels_score(struct gpnn_choice *c,
+                                                   struct gpnn_choose_trial *trial, size_t n_counts,
+                                                   struct gpnn_error *err);
+
+/* Finds the trials that together predict the rows best: the best alone, unless others lower the
+ * score enough (gpnn-methods(7), equations 13.13 and 13.14). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_labels_stack(struct gpnn_choice *c, struct gpnn_error *err);
+
+/* Gives the members the fewest neighbours that score about as well as the best number, and their
+ * weights, and reports how they score. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_labels_choose_neighbours(struct gpnn_choice *c,
+                                                               struct gpnn_error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "dataset/sample.h"
 #include "dataset/transformed.h"
+#include "estimate/choose_private.h"
 #include "likelihood/distribution.h"
 #include "likelihood/head.h"
 #include "likelihood/scale.h"
@@ -282,21 +283,12 @@ static enum gpnn_status score(struct scoring *s, const struct gpnn_dataset *view
   return status;
 }
 
-/* By how much the mean of 'a' exceeds that of 'b', and the standard error of that. */
-static double mean_difference(size_t n, const double *a, const double *b, double *standard_error)
-{
-  double mean = 0, squares = 0;
-  for (size_t i = 0; i < n; i++) mean += (a[i] - b[i]) / (double)n;
-  for (size_t i = 0; i < n; i++) squares += pow(a[i] - b[i] - mean, 2);
-  *standard_error = sqrt(squares / ((double)n - 1) / (double)n);
-  return mean;
-}
-
 /* True if the mean of 'a' is above that of 'b' by more than chance explains, and by much. */
 static bool is_much_higher(size_t n, const double *a, const double *b)
 {
   const double much = 0.2;
-  double standard_error, mean = 0, difference = mean_difference(n, a, b, &standard_error);
+  double standard_error, mean = 0,
+                         difference = gpnn_choice_mean_difference(n, a, b, &standard_error);
   for (size_t i = 0; i < n; i++) mean += b[i] / (double)n;
   return difference > standard_error && difference > much * mean;
 }
@@ -312,7 +304,8 @@ static struct gpnn_transform_candidate summarise(struct scoring *s, enum gpnn_tr
   }
   const struct measures *of = kind == GPNN_TRANSFORM_NONE ? &s->plain : &s->of;
   for (size_t i = 0; i < s->n; i++) candidate.nll += of->loss[i] / (double)s->n;
-  candidate.gain = mean_difference(s->n, s->plain.loss, of->loss, &candidate.standard_error);
+  candidate.gain =
+      gpnn_choice_mean_difference(s->n, s->plain.loss, of->loss, &candidate.standard_error);
   candidate.harms = s->n >= FEW_ROWS && (is_much_higher(s->n, of->crps, s->plain.crps) ||
                                          is_much_higher(s->n, of->square, s->plain.square));
   return candidate;

@@ -490,7 +490,7 @@ static void choose_among(const double nll[TRIALS], const double rmse[TRIALS], do
                          size_t chosen[2])
 {
   const struct gpnn_choose_options options = {.likelihood = likelihood};
-  struct gpnn_choice c = {.n = LOSSES, .options = &options};
+  struct gpnn_choice c = {.head = &gpnn_choose_numbers, .n = LOSSES, .options = &options};
   for (size_t i = 0; i < TRIALS; i++) {
     struct gpnn_choose_trial trial = make_trial(order[i], nll[order[i]], rmse[order[i]], apart);
     assert_ok(gpnn_choice_keep(&c, &trial, &err));

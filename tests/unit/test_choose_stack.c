@@ -36,12 +36,12 @@ static void parts_new(struct parts *p, size_t members)
   rewrite(&p->f);
   p->options.fit.neighbours = 25;
   p->options.fit.rows = 500;
-  p->c = (struct gpnn_choice){.n_targets = 1,
+  p->c = (struct gpnn_choice){.head = &gpnn_choose_numbers,
+                              .n_targets = 1,
                               .targets = &p->f.data,
                               .dataset = p->f.data,
                               .options = &p->options,
                               .report = &p->report};
-  gpnn_choice_set_counts(&p->c);
   assert_ok(gpnn_choice_draw_rows(&p->c, &err));
 }
 
@@ -61,7 +61,7 @@ static void keep(struct parts *p, size_t input, double noise)
                                .likelihood = GPNN_LIKELIHOOD_LOCAL,
                                .neighbours = 25};
   for (size_t j = 0; j < D; j++) trial.params->covariance.lengthscale[j] = j == input ? 1 : 1e3;
-  assert_ok(gpnn_choice_score(&p->c, &trial, 1, &err));
+  assert_ok(gpnn_numbers_score(&p->c, &trial, 1, &err));
   assert_ok(gpnn_choice_keep(&p->c, &trial, &err));
 }
 
@@ -79,7 +79,7 @@ static void candidates_whose_errors_differ_are_stacked(void **state)
   parts_new(&p, 4);
   keep(&p, 0, 0.4);
   keep(&p, 1, 0.5);
-  assert_ok(gpnn_choice_stack(&p.c, &err));
+  assert_ok(gpnn_numbers_stack(&p.c, &err));
   assert_int_equal(p.c.stack.n, 2);
   assert_ptr_equal(p.c.stack.trial[0], gpnn_choice_best(&p.c));
   assert_true(p.c.stack.trial[1] != p.c.stack.trial[0]);
@@ -95,10 +95,10 @@ static void candidates_whose_errors_differ_are_stacked(void **state)
   free(view.members);
   /* Its scale is that of the stack, whose errors are smaller than its members', not that of the
    * best. */
-  assert_ok(gpnn_choice_estimate_scales(&p.c, &err));
+  assert_ok(gpnn_numbers_estimate_scales(&p.c, &err));
   double of_stack = gpnn_choice_best(&p.c)->params->scale.factor;
   p.c.stack.n = 1;
-  assert_ok(gpnn_choice_estimate_scales(&p.c, &err));
+  assert_ok(gpnn_numbers_estimate_scales(&p.c, &err));
   assert_true(of_stack > 0 && of_stack != gpnn_choice_best(&p.c)->params->scale.factor);
   parts_free(&p);
 }
@@ -110,7 +110,7 @@ static void copies_of_the_best_are_not_stacked(void **state)
   struct gpnn_parameters view;
   parts_new(&p, 4);
   for (int i = 0; i < 4; i++) keep(&p, 0, 0.4);
-  assert_ok(gpnn_choice_stack(&p.c, &err));
+  assert_ok(gpnn_numbers_stack(&p.c, &err));
   assert_int_equal(p.c.stack.n, 1);
   assert_true(gpnn_choice_stack_view(&p.c, 0, &view));
   assert_null(view.members);
@@ -127,7 +127,7 @@ static void no_more_members_are_taken_than_pay(void **state)
   keep(&p, 0, 0.4);
   keep(&p, 1, 0.5);
   keep(&p, 0, 0.41);
-  assert_ok(gpnn_choice_stack(&p.c, &err));
+  assert_ok(gpnn_numbers_stack(&p.c, &err));
   assert_int_equal(p.c.stack.n, 2);
   assert_true(p.c.stack.trial[0]->params->covariance.lengthscale[0] !=
               p.c.stack.trial[1]->params->covariance.lengthscale[0]);
@@ -147,11 +147,11 @@ static void stacks_are_made_only_where_they_are_asked_for(void **state)
     p.options.effort = i == 1 ? GPNN_EFFORT_FAST : GPNN_EFFORT_NORMAL;
     p.options.likelihood = i == 2 ? GPNN_LIKELIHOOD_GAUSSIAN : GPNN_LIKELIHOOD_LOCAL;
     p.options.like = i == 3 ? &like : NULL;
-    assert_ok(gpnn_choice_stack(&p.c, &err));
+    assert_ok(gpnn_numbers_stack(&p.c, &err));
     assert_int_equal(p.c.stack.n, 1);
   }
   p.options.like = NULL;
-  assert_ok(gpnn_choice_stack(&p.c, &err));
+  assert_ok(gpnn_numbers_stack(&p.c, &err));
   assert_int_equal(p.c.stack.n, 2);
   parts_free(&p);
 }
@@ -166,7 +166,7 @@ static void threads_change_no_weight(void **state)
     keep(&p, 0, 0.4);
     keep(&p, 1, 0.5);
     p.options.fit.threads = 1 + 2 * i;
-    assert_ok(gpnn_choice_stack(&p.c, &err));
+    assert_ok(gpnn_numbers_stack(&p.c, &err));
     weight[i] = p.c.stack.weight[0];
     parts_free(&p);
   }

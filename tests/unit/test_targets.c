@@ -348,7 +348,6 @@ static void estimated_again_targets_share_as_before(void **state)
   static struct several s;
   several_new(&s, false);
   for (size_t together = 1; together <= 2; together++) {
-    const struct gpnn_model_options model = {.threads = 1};
     struct gpnn_fit_options options = fit_options(GPNN_OBJECTIVE_BLOCK, 1);
     struct gpnn_parameters params[2] = {{0}}, all[2] = {{0}}, fewer[2] = {{0}};
     struct gpnn_fit_report report;
@@ -358,8 +357,8 @@ static void estimated_again_targets_share_as_before(void **state)
       fit(&s, together, (const size_t[]){1 + t, 2 + t}, &options, params + t, &report);
     for (size_t t = 0; t < 2; t++)
       channels[t] = (struct gpnn_channel){gpnn_dataset_target(s.f.data, 1 + t), &params[t]};
-    assert_ok(gpnn_channels_refit(2, channels, &model, 0, NULL, all, &err));
-    assert_ok(gpnn_channels_refit(2, channels, &model, 2, some, fewer, &err));
+    assert_ok(gpnn_channels_refit(2, channels, 1, 0, NULL, all, &err));
+    assert_ok(gpnn_channels_refit(2, channels, 1, 2, some, fewer, &err));
     for (size_t t = 0; t < 2; t++) {
       assert_true(all[t].covariance.noise == params[t].covariance.noise);
       assert_true(all[t].covariance.kernelscale == params[t].covariance.kernelscale);

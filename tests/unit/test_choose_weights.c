@@ -1,6 +1,6 @@
 /* Weights of the members of a stack. */
 #include "base/rng.h"
-#include "estimate/weights.h"
+#include "estimate/choose_private.h"
 #include "unit.h"
 
 /* Moments of independent errors with these variances, over 'rows' rows, plus an error common to all

@@ -1,0 +1,451 @@
+/* The candidates for targets that are numbers, and what becomes of the best. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "estimate/choose_private.h"
+
+static const size_t counts[] = {16, 32, 64, 128, 256, 400};
+enum { N_COUNTS = sizeof counts / sizeof *counts, FIRST_COUNTS = 3 };
+
+/* ---- what is open --------------------------------------------------------------------------- */
+
+static bool kernel_is_open(const struct gpnn_choice *c)
+{
+  return c->options->kernel;
+}
+
+static bool kernel_is_given(const struct gpnn_choice *c)
+{
+  return !c->options->kernel;
+}
+
+static bool isotropic_is_open(const struct gpnn_choice *c)
+{
+  return c->tries_isotropic;
+}
+
+static bool both_are_open(const struct gpnn_choice *c)
+{
+  return c->tries_isotropic && c->options->kernel;
+}
+
+static bool isotropic_is_open_alone(const struct gpnn_choice *c)
+{
+  return c->tries_isotropic && !c->options->kernel;
+}
+
+static bool rotation_is_open(const struct gpnn_choice *c)
+{
+  return c->tries_rotations;
+}
+
+static bool rotated_kernel_is_open(const struct gpnn_choice *c)
+{
+  return c->tries_rotations && c->options->kernel;
+}
+
+static bool is_thorough(const struct gpnn_choice *c)
+{
+  return c->options->effort == GPNN_EFFORT_THOROUGH;
+}
+
+static bool k_is_open_beyond(const struct gpnn_choice *c, size_t rows)
+{
+  return c->options->k && c->dataset->n > rows;
+}
+
+static bool k_is_open_beyond_32(const struct gpnn_choice *c)
+{
+  return k_is_open_beyond(c, 32);
+}
+
+static bool k_is_open_beyond_64(const struct gpnn_choice *c)
+{
+  return k_is_open_beyond(c, 64);
+}
+
+static bool k_is_open_beyond_128(const struct gpnn_choice *c)
+{
+  return k_is_open_beyond(c, 128);
+}
+
+/* ---- what the scores suggest ---------------------------------------------------------------- */
+
+static bool has_best(const struct gpnn_choice *c)
+{
+  return gpnn_choice_best(c) != NULL;
+}
+
+/* A single lengthscale cannot be rotated. */
+static bool best_has_ard(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  return best != NULL && best->candidate.ard;
+}
+
+static bool best_is_exact(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  return best != NULL && best->candidate.exact;
+}
+
+/* ---- tables of candidates ------------------------------------------------------------------- */
+
+/*
+ * Kernels from medium roughness outwards: scores have a single peak along roughness, so that a
+ * smoother kernel is tried only if the smoothest so far is the best.  Then more neighbours in the
+ * objective, a single lengthscale, which needs fewer steps, and rotations; a learnt one brings rows
+ * nearer to their neighbours, where a rougher kernel may fit better.
+ */
+static const struct gpnn_choose_row normal[] = {
+    {kernel_is_given, .is_early = true},
+    {kernel_is_open, .kernel = "matern32", .is_early = true},
+    {kernel_is_open, .kernel = "exp", .is_early = true},
+    {kernel_is_open, .kernel = "matern52", .after = "matern32", .is_early = true},
+    {kernel_is_open, .kernel = "rbf", .after = "matern52", .is_early = true},
+    {k_is_open_beyond_32, has_best, GPNN_FROM_BEST, .k = 64, .is_early = true, .part = 2},
+    {k_is_open_beyond_64, has_best, GPNN_FROM_BEST, .k = 128, .is_early = true, .part = 2},
+    {k_is_open_beyond_128, has_best, GPNN_FROM_BEST, .k = 256, .is_early = true, .part = 2},
+    {isotropic_is_open, has_best, .isotropic = true, .part = 4},
+    {rotation_is_open, has_best, .turn = GPNN_TURN_WHITEN, .part = 2},
+    {rotation_is_open, best_has_ard, GPNN_FROM_BEST, .turn = GPNN_TURN_LEARN},
+    {rotated_kernel_is_open, best_has_ard, GPNN_FROM_BEST, GPNN_TURN_LEARN, .rougher = 1,
+     .part = 2},
+};
+
+/* The best two go on at greater expense. */
+static const struct gpnn_choose_row harder[] = {
+    {is_thorough, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .times_k = 2, .times_rows = 4,
+     .times_steps = 3},
+    {is_thorough, .from = GPNN_FROM_RIVAL, .turn = GPNN_TURN_RETAIN, .times_k = 2, .times_rows = 4,
+     .times_steps = 3},
+};
+
+/* By the block objective alone. */
+static const struct gpnn_choose_row fast[] = {
+    {.is_open = kernel_is_given},
+    {kernel_is_open, .kernel = "matern32"},
+    {kernel_is_open, .kernel = "exp"},
+    {kernel_is_open, .kernel = "matern52"},
+    {kernel_is_open, .kernel = "rbf"},
+    {isotropic_is_open_alone, .isotropic = true},
+    {both_are_open, .kernel = "matern32", .isotropic = true},
+    {both_are_open, .kernel = "exp", .isotropic = true},
+    {both_are_open, .kernel = "matern52", .isotropic = true},
+    {both_are_open, .kernel = "rbf", .isotropic = true},
+};
+
+/* For small datasets: fitted by the exact marginal likelihood of all rows together, one block, and
+ * predicting from all rows. */
+static const struct gpnn_choose_row exact[] = {
+    {.is_open = kernel_is_given},
+    {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "matern32"},
+    {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "exp"},
+    {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "matern52"},
+    {kernel_is_open, best_is_exact, GPNN_FROM_LAST, .kernel = "rbf", .after = "matern52"},
+};
+
+/* In the larger sample, where nearer rows may favour a smoother kernel. */
+static const struct gpnn_choose_row smoother[] = {
+    {kernel_is_open, has_best, GPNN_FROM_BEST, .rougher = -1, .part = 2},
+};
+
+enum {
+  N_NORMAL = sizeof normal / sizeof *normal,
+  N_HARDER = sizeof harder / sizeof *harder,
+  N_FAST = sizeof fast / sizeof *fast,
+  N_EXACT = sizeof exact / sizeof *exact,
+  N_SMOOTHER = sizeof smoother / sizeof *smoother,
+};
+
+/* ---- what all candidates have in common ----------------------------------------------------- */
+
+/* True if rotations may be tried. */
+static bool can_rotate(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_options *options = c->options;
+  const struct gpnn_dataset *dataset = c->dataset;
+  size_t d = dataset->d;
+  return options->rotation && options->effort != GPNN_EFFORT_FAST && d > 1 &&
+         d <= GPNN_CHOOSE_ROTATION && dataset->n / GPNN_CHOOSE_ROTATION_ROWS >= d * d &&
+         dataset->n_groups == d && options->fit.mean != GPNN_MEAN_LINEAR && options->fit.ard &&
+         options->objective;
+}
+
+/* With a single group, ARD has one lengthscale anyway. */
+static bool can_be_isotropic(const struct gpnn_choice *c)
+{
+  size_t n_groups = c->dataset->n_groups;
+  return c->options->ard && !c->start.learn_rotation && n_groups > 1 &&
+         n_groups <= GPNN_CHOOSE_ARD && c->dataset->n / GPNN_CHOOSE_ARD_ROWS >= n_groups;
+}
+
+static enum gpnn_objective_kind objective_of(const struct gpnn_choose_options *options)
+{
+  if (!options->objective) return options->fit.first;
+  return options->effort == GPNN_EFFORT_FAST ? GPNN_OBJECTIVE_BLOCK : GPNN_OBJECTIVE_LOO;
+}
+
+static void begin(struct gpnn_choice *c)
+{
+  enum { FEWEST_K = 32 };
+  const struct gpnn_choose_options *options = c->options;
+  struct gpnn_fit_options *start = &c->start;
+  *start = options->fit;
+  if (!options->rotation) start->learn_rotation = options->rotate == GPNN_ROTATE_LEARN;
+  start->first = objective_of(options);
+  c->rotate = start->learn_rotation     ? GPNN_ROTATE_LEARN
+              : start->rotation == NULL ? GPNN_ROTATE_NONE
+                                        : GPNN_ROTATE_WHITEN;
+  c->tries_rotations = can_rotate(c);
+  c->tries_isotropic = can_be_isotropic(c);
+  start->ard = c->tries_isotropic || (options->ard ? start->learn_rotation : start->ard);
+  c->compares_all = options->like != NULL && !options->k;
+  /* The best of the first will be fitted again, if it is rotated. */
+  c->early_steps = c->tries_rotations ? (start->steps + 1) / 2 : start->steps;
+  c->early_k = options->k ? FEWEST_K : start->k;
+}
+
+/* True if anything other than a rotation is to be chosen. */
+static bool has_choice(const struct gpnn_choose_options *options)
+{
+  return options->kernel || options->ard || options->neighbours || options->k;
+}
+
+static bool is_open(const struct gpnn_choice *c)
+{
+  return has_choice(c->options) || c->tries_rotations;
+}
+
+/* Rows in the larger sample.  A single fit by blocks needs no sample: it uses few rows anyway. */
+static size_t wide_rows(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_options *options = c->options;
+  bool by_blocks = objective_of(options) == GPNN_OBJECTIVE_BLOCK;
+  return by_blocks && !has_choice(options) && !options->rotation ? 0 : options->last_sample_rows;
+}
+
+/* How many rows a fit takes from the front of the random order. */
+static size_t rows_of_fit(const struct gpnn_choose_options *options)
+{
+  const struct gpnn_fit_options *fit = &options->fit;
+  size_t blocks = 0, pool = fit->rows;
+  if (!gpnn_multiply(fit->n_blocks, fit->block_size, &blocks)) return SIZE_MAX;
+  if (options->effort == GPNN_EFFORT_THOROUGH && !gpnn_multiply(pool, 4, &pool)) return SIZE_MAX;
+  return blocks > pool ? blocks : pool;
+}
+
+/*
+ * Up to a third of the rows is withheld from fits by neighbourhoods.  If blocks take more than the
+ * rest, or so few rows are withheld that chance would decide, rows of the fit are used as well:
+ * left out of their own prediction, they still show which candidate predicts better.
+ */
+static size_t count_rows(struct gpnn_choice *c)
+{
+  enum { FEWEST = 32 };
+  size_t all = c->dataset->n, fitted = rows_of_fit(c->options);
+  size_t n = (all + 2) / 3 < GPNN_CHOOSE_ROWS ? (all + 2) / 3 : GPNN_CHOOSE_ROWS;
+  const struct gpnn_query *like = c->options->like;
+  if (like != NULL && n > like->n) n = like->n;
+  if (like != NULL && n > GPNN_CHOOSE_LAST_ROWS) n = GPNN_CHOOSE_LAST_ROWS;
+  c->n_kept = n;
+  if (fitted > all - n) fitted = all - n;
+  if (n < FEWEST && like == NULL) n = all < FEWEST ? all : FEWEST;
+  c->n = n;
+  return fitted + c->n_kept < n ? n : fitted + c->n_kept;
+}
+
+/* ---- the race ------------------------------------------------------------------------------- */
+
+/* True if exact candidates are affordable, and the options leave their objective, their number of
+ * neighbours and the inputs as they are open. */
+static bool exact_is_open(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_options *options = c->options;
+  return options->likelihood != GPNN_LIKELIHOOD_GAUSSIAN && options->effort != GPNN_EFFORT_FAST &&
+         options->objective && options->neighbours && options->like == NULL &&
+         (options->rotation || options->rotate == GPNN_ROTATE_NONE) &&
+         options->fit.optimizer != GPNN_OPTIMIZER_ADAM && options->fit.thin < 0 &&
+         c->dataset->n <= GPNN_CHOOSE_EXACT;
+}
+
+static enum gpnn_status race_exact(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  const struct gpnn_fit_options start = c->start;
+  size_t n_rows = gpnn_choice_rows_left(c, c->dataset->n);
+  if (!exact_is_open(c) || n_rows < 2) return GPNN_OK; /* one row has no likelihood to maximise */
+  c->start.first = GPNN_OBJECTIVE_BLOCK;
+  c->start.second = GPNN_OBJECTIVE_NONE;
+  c->start.n_blocks = 1;
+  c->start.block_size = n_rows;
+  c->start.neighbours = c->dataset->n;
+  enum gpnn_status status = gpnn_choice_race(c, N_EXACT, exact, err);
+  c->start = start;
+  return status;
+}
+
+static enum gpnn_status race(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  bool is_fast = c->options->effort == GPNN_EFFORT_FAST;
+  /* The exact likelihood cannot learn a rotation, where there are enough rows for one. */
+  bool together = c->tries_rotations || is_thorough(c);
+  enum gpnn_status status = together ? GPNN_OK : race_exact(c, err);
+  if (status == GPNN_OK && c->n_trials == 0) {
+    status = is_fast ? gpnn_choice_race(c, N_FAST, fast, err)
+                     : gpnn_choice_race(c, N_NORMAL, normal, err);
+    if (status == GPNN_OK) status = gpnn_choice_race(c, N_HARDER, harder, err);
+  }
+  return status == GPNN_OK && together ? race_exact(c, err) : status;
+}
+
+static size_t most(const struct gpnn_choice *c, bool is_sampled)
+{
+  enum { COMPARED = 2, WIDENED = 2 };
+  size_t n = c->options->neighbours ? COMPARED : 0;
+  if (is_sampled) n += WIDENED + N_SMOOTHER;
+  if (c->options->effort == GPNN_EFFORT_FAST) return n + gpnn_choice_count_open(c, N_FAST, fast);
+  if (exact_is_open(c)) n += gpnn_choice_count_open(c, N_EXACT, exact);
+  return n + gpnn_choice_count_open(c, N_NORMAL, normal) +
+         gpnn_choice_count_open(c, N_HARDER, harder);
+}
+
+/* ---- all rows ------------------------------------------------------------------------------- */
+
+/* Continues a trial unchanged for 'steps' more steps. */
+static struct gpnn_choose_plan continue_trial(const struct gpnn_choice *c,
+                                              const struct gpnn_choose_trial *trial, size_t steps)
+{
+  const struct gpnn_candidate *candidate = &trial->candidate;
+  struct gpnn_fit_options fit = gpnn_choice_go_on(trial, c->start);
+  fit.first = candidate->objective;
+  fit.learn_rotation = candidate->rotate == GPNN_ROTATE_LEARN;
+  fit.k = candidate->k + (fit.first == GPNN_OBJECTIVE_MLL_K); /* which counts the row itself */
+  fit.steps = steps;
+  fit.neighbours = trial->params->neighbours;
+  if (candidate->exact) {
+    fit.n_blocks = 1;
+    fit.block_size = c->dataset->n;
+    fit.k = c->options->fit.k;
+  }
+  return (struct gpnn_choose_plan){.fit = fit, .rotate = candidate->rotate};
+}
+
+/* If the rows kept for the score would have mattered to the fit of a trial, continues it on all
+ * rows. */
+static enum gpnn_status refit(const struct gpnn_choice *c, struct gpnn_choose_trial *best,
+                              struct gpnn_error *err)
+{
+  const struct gpnn_choose_options *given = c->options;
+  struct gpnn_choose_trial trial = {0};
+  struct gpnn_fit_options fit = continue_trial(c, best, (given->fit.steps + 1) / 2).fit;
+  bool by_blocks = best->candidate.objective == GPNN_OBJECTIVE_BLOCK;
+  if (!best->candidate.exact && (by_blocks || gpnn_choice_rows_left(c, fit.rows) == fit.rows))
+    return GPNN_OK;
+  if (given->effort == GPNN_EFFORT_THOROUGH) fit.rows = c->dataset->n;
+  enum gpnn_status status = gpnn_choice_fit(c, &fit, &trial, err);
+  if (status == GPNN_OK) {
+    struct gpnn_parameters *params = best->params;
+    for (size_t t = 0; t < c->n_targets; t++) {
+      trial.params[t].scale = params[t].scale;
+      trial.params[t].degrees = params[t].degrees;
+    }
+    best->params = trial.params;
+    best->fit = trial.fit;
+    trial.params = params;
+  }
+  gpnn_choose_trial_release(&trial);
+  return status == GPNN_ENUMERIC ? GPNN_OK : status;
+}
+
+/* Decides between the best two candidates, chooses the number of neighbours, and stacks others upon
+ * the best. */
+static enum gpnn_status decide(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_numbers_compare_best(c, err);
+  if (status == GPNN_OK && c->options->neighbours) gpnn_numbers_choose_neighbours(c);
+  return status == GPNN_OK ? gpnn_numbers_stack(c, err) : status;
+}
+
+/* ---- the larger sample ---------------------------------------------------------------------- */
+
+static void swap(struct gpnn_choice *a, struct gpnn_choice *b)
+{
+  struct gpnn_choice kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+/* A rotation that was level in the small sample may be better in the large one, where a scale is
+ * learnt from nearer rows; so one candidate of another rotation continues there too. */
+static enum gpnn_status widen_other(const struct gpnn_choice *c, struct gpnn_choice *wider,
+                                    size_t steps, struct gpnn_error *err)
+{
+  static const double level = 0.2; /* in nats */
+  const struct gpnn_choose_trial *other = gpnn_choice_otherwise_rotated(c);
+  if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN || other == NULL ||
+      other->candidate.nll - gpnn_choice_best(c)->candidate.nll > level)
+    return GPNN_OK;
+  struct gpnn_choose_plan plan = continue_trial(c, other, steps);
+  plan.fit.refresh = steps;
+  return gpnn_choice_try(wider, &plan, err);
+}
+
+/*
+ * Continues the best candidate on a larger sample, where rows are nearer to one another, and scores
+ * it and chooses its number of neighbours there.  If it cannot be fitted there, it stays as it is.
+ */
+static enum gpnn_status widen(struct gpnn_choice *c, const struct gpnn_dataset *const *targets,
+                              struct gpnn_error *err)
+{
+  struct gpnn_choice wider = {.head = c->head,
+                              .n_targets = c->n_targets,
+                              .options = c->options,
+                              .listener = c->listener,
+                              .context = c->context,
+                              .report = c->report};
+  size_t steps = (c->options->fit.steps + 3) / 4;
+  struct gpnn_choose_plan plan = continue_trial(c, gpnn_choice_best(c), steps);
+  plan.fit.refresh = steps;
+  gpnn_choice_use_rows(&wider, targets);
+  enum gpnn_status status = gpnn_choice_draw_rows(&wider, err);
+  if (status == GPNN_OK) status = gpnn_choice_try(&wider, &plan, err);
+  if (status == GPNN_OK) status = widen_other(c, &wider, steps, err);
+  wider.start = plan.fit;
+  wider.start.steps = wider.start.refresh = c->options->fit.steps;
+  bool fitted = wider.n_trials > 0;
+  if (status == GPNN_OK && fitted) status = gpnn_choice_race(&wider, N_SMOOTHER, smoother, err);
+  if (status == GPNN_OK) status = decide(fitted ? &wider : c, err);
+  if (status == GPNN_OK && fitted) swap(c, &wider);
+  gpnn_choice_release(&wider);
+  return status == GPNN_OK ? gpnn_numbers_estimate_scales(c, err) : status;
+}
+
+static enum gpnn_status finish(struct gpnn_choice *c, const struct gpnn_dataset *const *targets,
+                               bool is_sample, struct gpnn_error *err)
+{
+  if (is_sample && gpnn_choice_best(c)->candidate.objective != GPNN_OBJECTIVE_BLOCK)
+    return widen(c, targets, err);
+  enum gpnn_status status = decide(c, err);
+  if (status == GPNN_OK) status = gpnn_numbers_estimate_scales(c, err);
+  if (status == GPNN_OK) status = refit(c, gpnn_choice_best(c), err);
+  for (size_t k = 1; k < c->stack.n && status == GPNN_OK; k++)
+    status = refit(c, c->stack.trial[k], err);
+  return status;
+}
+
+const struct gpnn_choose_head gpnn_choose_numbers = {.n_counts = N_COUNTS,
+                                                     .n_first = FIRST_COUNTS,
+                                                     .counts = counts,
+                                                     .begin = begin,
+                                                     .is_open = is_open,
+                                                     .wide_rows = wide_rows,
+                                                     .count_rows = count_rows,
+                                                     .make_room = gpnn_numbers_make_room,
+                                                     .score = gpnn_numbers_score,
+                                                     .is_better = gpnn_numbers_is_better,
+                                                     .rival = gpnn_choice_second,
+                                                     .runner_up = gpnn_choice_second,
+                                                     .race = race,
+                                                     .most = most,
+                                                     .finish = finish};

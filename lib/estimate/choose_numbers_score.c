@@ -1,0 +1,427 @@
+/*
+ * Scores of candidates for numbers on training rows that no fit has seen, under likelihoods whose
+ * scale is estimated on these rows too.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "estimate/choose_private.h"
+#include "likelihood/head.h"
+#include "likelihood/scale.h"
+#include "models/heldout.h"
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+enum gpnn_status gpnn_numbers_make_room(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = c->dataset;
+  size_t n = c->n, p = dataset->n_regressors;
+  c->y = gpnn_alloc(n, 1, sizeof *c->y);
+  c->noise = gpnn_alloc(n, 1, sizeof *c->noise);
+  c->regressors = gpnn_alloc(n, p, sizeof *c->regressors);
+  c->mean = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->mean);
+  c->latent = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->latent);
+  c->misfit = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->misfit);
+  c->loss = gpnn_alloc(n, 1, sizeof *c->loss);
+  if (!c->y || !c->noise || !c->regressors || !c->mean || !c->latent || !c->misfit || !c->loss)
+    return gpnn_fail_memory(err, "for a choice");
+  for (size_t i = 0; i < n && p > 0; i++)
+    memcpy(c->regressors + i * p, dataset->regressors + (size_t)c->self[i] * p,
+           p * sizeof *c->regressors);
+  return GPNN_OK;
+}
+
+/* Loads the validation rows' values of a target. */
+static void load_target(struct gpnn_choice *c, const struct gpnn_dataset *target)
+{
+  for (size_t i = 0; i < c->n; i++) c->y[i] = target->y[c->self[i]];
+  for (size_t i = 0; i < c->n && target->noise != NULL; i++)
+    c->noise[i] = target->noise[c->self[i]];
+}
+
+/* Replaces the validation rows by held-out rows that resemble options->like, under the metric of
+ * 'model'. */
+static enum gpnn_status load_like(struct gpnn_choice *c, const struct gpnn_model *model,
+                                  struct gpnn_heldout *heldout, struct gpnn_error *err)
+{
+  const struct gpnn_holdout_options options = {.how = GPNN_HOLDOUT_LIKE,
+                                               .n_rows = c->n,
+                                               .like = c->options->like,
+                                               .seed = c->options->fit.seed};
+  enum gpnn_status status = gpnn_model_hold_out(model, &options, heldout, err);
+  if (status != GPNN_OK) return status;
+  memcpy(c->y, heldout->y, c->n * sizeof *c->y);
+  if (heldout->noise != NULL) memcpy(c->noise, heldout->noise, c->n * sizeof *c->noise);
+  return GPNN_OK;
+}
+
+/* Loads the validation rows' values of the target of 'model' into 'c', and their inputs into
+ * 'heldout', which must be zeroed and is released by the caller even after a failure.  Rows that
+ * resemble options->like depend on the metric of 'model'. */
+static enum gpnn_status load(struct gpnn_choice *c, const struct gpnn_model *model,
+                             struct gpnn_heldout *heldout, struct gpnn_error *err)
+{
+  load_target(c, gpnn_model_channel(model, 0)->dataset);
+  heldout->query =
+      (struct gpnn_query){.n = c->n, .x = c->x, .regressors = c->regressors, .self = c->self};
+  return c->options->like == NULL ? GPNN_OK : load_like(c, model, heldout, err);
+}
+
+/* ---- scores ------------------------------------------------------------------------------- */
+
+/* The predictions of a target that start at 'at'. */
+static struct gpnn_scale_rows rows_at(const struct gpnn_choice *c,
+                                      const struct gpnn_parameters *params, size_t at)
+{
+  return (struct gpnn_scale_rows){.n = c->n,
+                                  .y = c->y,
+                                  .mean = c->mean + at,
+                                  .variance = c->latent + at,
+                                  .misfit = c->misfit + at,
+                                  .known_noise = c->noise,
+                                  .noise = gpnn_parameters_noise(params)};
+}
+
+enum gpnn_status gpnn_numbers_scaled_losses(const struct gpnn_scale_rows *rows,
+                                            enum gpnn_likelihood likelihood, bool all_features,
+                                            double *loss, struct gpnn_error *err)
+{
+  enum { FOLDS = 2, MANY_FOLDS = 5, FEW_ROWS = 200, ROWS_OF_A_LAW = 1000 };
+  size_t folds = rows->n < FEW_ROWS ? MANY_FOLDS : FOLDS;
+  return gpnn_scale_cross_losses(rows, likelihood, all_features, folds, ROWS_OF_A_LAW, loss, err);
+}
+
+/* Adds to 'loss' the negative log densities of a target, divided by the number of targets, under
+ * the scaled likelihood of 'params', which for each row is estimated from others.  The predictions
+ * start at entry 'at' of the scratch.  Returns false if one is not finite. */
+static bool add_scaled_losses(struct gpnn_choice *c, const struct gpnn_parameters *params,
+                              size_t at, double *loss)
+{
+  struct gpnn_error err;
+  const struct gpnn_scale_rows rows = rows_at(c, params, at);
+  if (gpnn_numbers_scaled_losses(&rows, params->likelihood, false, c->loss, &err) != GPNN_OK)
+    return false;
+  for (size_t i = 0; i < c->n; i++) {
+    loss[i] += c->loss[i] / (double)c->n_targets;
+    if (!isfinite(loss[i])) return false;
+  }
+  return true;
+}
+
+/*
+ * Adds to 'loss' the negative log densities of a target under calibrated variances, divided by the
+ * number of targets; 'mean' and 'latent' are those of the latent function.  Returns false if one is
+ * not finite.  The calibration factor for a row comes from all other rows, since a row would excuse
+ * its own error.  See gpnn-methods(7), equations 5.1 and 5.2.
+ */
+static bool add_losses(const struct gpnn_choice *c, const struct gpnn_head *head,
+                       const double *mean, const double *latent, double *loss)
+{
+  double sum = 0, others = (double)c->n - 1, after = 0;
+  for (size_t i = 0; i < c->n; i++) {
+    const struct gpnn_latent_row row = {.mean = mean[i], .variance = latent[i]};
+    c->loss[i] = sum;
+    sum += pow(c->y[i] - mean[i], 2) / gpnn_head_observe(head, &row, c->noise[i]).variance;
+  }
+  for (size_t i = c->n; i-- > 0;) {
+    const struct gpnn_latent_row row = {.mean = mean[i], .variance = latent[i]};
+    double error = c->y[i] - mean[i];
+    double variance = gpnn_head_observe(head, &row, c->noise[i]).variance;
+    double alpha = c->n == 1 ? 1 : (c->loss[i] + after) / others;
+    after += error * error / variance;
+    loss[i] += gpnn_head_nll(head, error, alpha * variance) / (double)c->n_targets;
+    if (!isfinite(loss[i])) return false;
+  }
+  return true;
+}
+
+static double mean_square(const struct gpnn_choice *c, const double *mean)
+{
+  double sum = 0;
+  for (size_t i = 0; i < c->n; i++) sum += (c->y[i] - mean[i]) * (c->y[i] - mean[i]);
+  return sum / (double)c->n;
+}
+
+/* Totals of the targets' predictions with each number of neighbours. */
+struct tally {
+  double square[GPNN_CHOOSE_COUNTS]; /* mean over targets and rows of the squared error */
+  bool failed[GPNN_CHOOSE_COUNTS];   /* a loss is not finite */
+};
+
+/* The numbers of neighbours that a trial is scored with. */
+static const size_t *counts_of(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial)
+{
+  return trial->candidate.exact ? &c->dataset->n : c->counts;
+}
+
+/* Predicts the target of 'model' and adds its errors to the tally and to 'loss'. */
+static enum gpnn_status add_target(struct gpnn_choice *c, const struct gpnn_model *model,
+                                   size_t n_counts, const size_t *numbers, struct tally *tally,
+                                   double *loss, struct gpnn_error *err)
+{
+  const struct gpnn_channel *channel = gpnn_model_channel(model, 0);
+  const struct gpnn_head head = gpnn_head_of(channel->parameters);
+  struct gpnn_counts counts = {0};
+  struct gpnn_heldout heldout = {0};
+  bool is_scaled = channel->parameters->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
+  const struct gpnn_latent latent = {
+      .mean = c->mean, .variance = c->latent, .misfit = is_scaled ? c->misfit : NULL};
+  enum gpnn_status status = load(c, model, &heldout, err);
+  if (status == GPNN_OK)
+    status =
+        gpnn_model_predict_each(model, &heldout.query, n_counts, numbers, &latent, &counts, err);
+  gpnn_heldout_release(&heldout);
+  for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
+    size_t at = k * c->n;
+    bool good = is_scaled ? add_scaled_losses(c, channel->parameters, at, loss + at)
+                          : add_losses(c, &head, c->mean + at, c->latent + at, loss + at);
+    if (!good) tally->failed[k] = true;
+    tally->square[k] += mean_square(c, c->mean + at) / (double)c->n_targets;
+  }
+  return status;
+}
+
+static enum gpnn_status predict(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
+                                size_t n_counts, struct tally *tally, struct gpnn_error *err)
+{
+  const size_t *numbers = counts_of(c, trial);
+  const struct gpnn_model_options options = {.neighbours = numbers[n_counts - 1],
+                                             .threads = c->options->fit.threads};
+  struct gpnn_channel channel = {c->targets[0], &trial->params[0]};
+  struct gpnn_model *first = NULL;
+  for (size_t i = 0; i < n_counts * c->n; i++) trial->loss[i] = 0;
+  enum gpnn_status status = gpnn_model_new(&first, 1, &channel, &options, err);
+  if (status == GPNN_OK) status = add_target(c, first, n_counts, numbers, tally, trial->loss, err);
+  for (size_t t = 1; t < c->n_targets && status == GPNN_OK; t++) { /* all share a metric */
+    struct gpnn_model *model = NULL;
+    channel = (struct gpnn_channel){c->targets[t], &trial->params[t]};
+    status = gpnn_model_with(first, &channel, &model, err);
+    if (status == GPNN_OK)
+      status = add_target(c, model, n_counts, numbers, tally, trial->loss, err);
+    gpnn_model_free(model);
+  }
+  gpnn_model_free(first);
+  return status;
+}
+
+/* The scale of a row makes up for much of what a poor mean does to the NLL.  So where rows have
+ * one, candidates whose NLL is hardly worse than the lowest are compared by what their means do as
+ * well: by the sum of the NLL and the logarithm of the error, the NLL of a distribution with one
+ * scale. */
+static double merit(double nll, double rmse)
+{
+  return nll + log(rmse);
+}
+
+static bool is_hardly_worse(double worse, double standard_error)
+{
+  static const double little = 0.1, standard_errors = 2;
+  return worse <= fmax(little, standard_errors * standard_error);
+}
+
+/* True if number 'k' of neighbours, which is hardly worse than the lowest, should replace 'best'.
+ * In gaps, rows held out say little about numbers, and more of them do no harm. */
+static bool is_better_count(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
+                            size_t k, size_t best)
+{
+  static const double about = 1.01;
+  const double *nll = trial->nll, *rmse = trial->rmse;
+  if (c->options->like != NULL) return k > best && rmse[k] <= about * rmse[best];
+  return merit(nll[k], rmse[k]) < merit(nll[best], rmse[best]);
+}
+
+/* The best number of neighbours of a trial: that of the lowest NLL or, with a scale, of the best
+ * merit. */
+static size_t best_count(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
+                         size_t n_counts)
+{
+  const double *nll = trial->nll;
+  size_t lowest = 0;
+  for (size_t k = 1; k < n_counts; k++)
+    if (isnan(nll[lowest]) || nll[k] < nll[lowest]) lowest = k;
+  size_t best = lowest;
+  if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return best;
+  for (size_t k = 0; k < n_counts; k++) {
+    double standard_error;
+    double worse = gpnn_choice_mean_difference(c->n, trial->loss + k * c->n,
+                                               trial->loss + lowest * c->n, &standard_error);
+    if (!isnan(nll[k]) && is_hardly_worse(worse, standard_error) &&
+        is_better_count(c, trial, k, best))
+      best = k;
+  }
+  return best;
+}
+
+enum gpnn_status gpnn_numbers_score(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
+                                    size_t n_counts, struct gpnn_error *err)
+{
+  struct gpnn_candidate *candidate = &trial->candidate;
+  struct tally tally = {{0}, {0}};
+  double standard_error[GPNN_CHOOSE_COUNTS];
+  const size_t *numbers = counts_of(c, trial);
+  if (candidate->exact) n_counts = 1;
+  candidate->nll = candidate->standard_error = NAN;
+  candidate->neighbours = numbers[0];
+  enum gpnn_status status = predict(c, trial, n_counts, &tally, err);
+  for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
+    trial->nll[k] = NAN;
+    trial->rmse[k] = sqrt(tally.square[k]);
+    if (!tally.failed[k])
+      trial->nll[k] =
+          gpnn_choice_mean_difference(c->n, trial->loss + k * c->n, NULL, &standard_error[k]);
+  }
+  if (status == GPNN_OK) {
+    size_t best = trial->best = best_count(c, trial, n_counts);
+    candidate->neighbours = numbers[best];
+    candidate->nll = trial->nll[best];
+    candidate->standard_error = isnan(candidate->nll) ? NAN : standard_error[best];
+    candidate->rmse = trial->rmse[best];
+  }
+  if (status == GPNN_OK && isnan(candidate->nll))
+    status = gpnn_fail(err, GPNN_ENUMERIC, "a score is not finite");
+  return status;
+}
+
+/* If its NLL is no worse than chance explains and its means have a smaller error or, with a scale,
+ * if it is hardly worse and has more merit. */
+bool gpnn_numbers_is_better(const struct gpnn_choice *c, const struct gpnn_choose_trial *a,
+                            const struct gpnn_choose_trial *best,
+                            const struct gpnn_choose_trial *lowest)
+{
+  double standard_error, worse = a->candidate.nll - lowest->candidate.nll;
+  (void)gpnn_choice_mean_difference(c->n, a->loss + a->best * c->n,
+                                    lowest->loss + lowest->best * c->n, &standard_error);
+  if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN)
+    return worse <= standard_error && a->candidate.rmse < best->candidate.rmse;
+  return is_hardly_worse(worse, standard_error) &&
+         merit(a->candidate.nll, a->candidate.rmse) <
+             merit(best->candidate.nll, best->candidate.rmse);
+}
+
+/* ---- the best two at more neighbours -------------------------------------------------------- */
+
+/* Scores a trial with all numbers of neighbours on the first GPNN_CHOOSE_LAST_ROWS rows, and adds
+ * the gain of the further numbers to its score on all rows, which is more certain. */
+static enum gpnn_status score_all(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
+                                  struct gpnn_error *err)
+{
+  struct gpnn_candidate first = trial->candidate, *candidate = &trial->candidate;
+  double lowest = INFINITY;
+  if (candidate->exact) return GPNN_OK; /* has a single number */
+  enum gpnn_status status = gpnn_numbers_score(c, trial, c->n_counts, err);
+  if (c->listener != NULL) c->listener(c->context, candidate);
+  if (status != GPNN_OK) return status;
+  for (size_t k = 0; k < c->head->n_first; k++) lowest = fmin(lowest, trial->nll[k]);
+  candidate->nll = first.nll + (candidate->nll - lowest);
+  candidate->standard_error = first.standard_error;
+  candidate->rmse = first.rmse;
+  return GPNN_OK;
+}
+
+/* Passes over all trials except the best two. */
+static void keep_two(struct gpnn_choice *c)
+{
+  struct gpnn_choose_trial *best = gpnn_choice_best(c), *second = gpnn_choice_second(c);
+  for (size_t i = 0; i < c->n_trials; i++)
+    c->trials[i]->passed_over = c->trials[i] != best && c->trials[i] != second;
+}
+
+enum gpnn_status gpnn_numbers_compare_best(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (c->n_counts == gpnn_choice_first_counts(c)) return GPNN_OK;
+  keep_two(c);
+  if (c->n > GPNN_CHOOSE_LAST_ROWS) c->n = GPNN_CHOOSE_LAST_ROWS;
+  for (size_t i = 0; i < c->n_trials && status == GPNN_OK; i++)
+    if (!c->trials[i]->passed_over) status = score_all(c, c->trials[i], err);
+  return status;
+}
+
+void gpnn_numbers_choose_neighbours(struct gpnn_choice *c)
+{
+  struct gpnn_choose_trial *trial = gpnn_choice_best(c);
+  struct gpnn_candidate *fewest = &c->report->fewest;
+  /* The most to give up for speed, however uncertain the scores, of the NLL and of the error. */
+  const double most = 0.01, most_error = 0.005;
+  bool is_scaled = c->options->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
+  size_t best = trial->best, i = c->options->like == NULL ? 0 : best;
+  for (; i < best; i++) {
+    double standard_error, *loss = trial->loss;
+    if (isnan(trial->nll[i])) continue;
+    if (is_scaled && trial->rmse[i] > (1 + most_error) * trial->rmse[best]) continue;
+    double worse =
+        gpnn_choice_mean_difference(c->n, loss + i * c->n, loss + best * c->n, &standard_error);
+    if (worse <= fmin(standard_error, most)) break;
+  }
+  *fewest = trial->candidate;
+  fewest->neighbours = counts_of(c, trial)[i];
+  fewest->nll += trial->nll[i] - trial->nll[best];
+  for (size_t t = 0; t < c->n_targets; t++) trial->params[t].neighbours = fewest->neighbours;
+}
+
+/* ---- the scale of the chosen candidate ------------------------------------------------------ */
+
+/* Predicts the first rows, and estimates the scale from them. */
+static enum gpnn_status estimate_scale(struct gpnn_choice *c, const struct gpnn_model *model,
+                                       struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  struct gpnn_counts counts = {0};
+  struct gpnn_heldout heldout = {0};
+  struct gpnn_scale_law law;
+  const struct gpnn_latent latent = {
+      .mean = c->mean, .variance = c->latent, .misfit = c->misfit, .nearest = c->loss};
+  enum gpnn_status status = load(c, model, &heldout, err);
+  if (heldout.query.n > GPNN_CHOOSE_LAST_ROWS) heldout.query.n = GPNN_CHOOSE_LAST_ROWS;
+  if (status == GPNN_OK) status = gpnn_model_predict(model, &heldout.query, &latent, &counts, err);
+  struct gpnn_scale_rows rows = rows_at(c, params, 0);
+  rows.n = heldout.query.n;
+  rows.nearest = c->loss;
+  if (status == GPNN_OK) status = gpnn_scale_fit(&rows, params->likelihood, true, &law, err);
+  gpnn_heldout_release(&heldout);
+  if (status != GPNN_OK) return status;
+  params->scale = law.scale;
+  params->degrees = law.degrees;
+  return GPNN_OK;
+}
+
+/* Estimates the scale of every target; 'views' are their parameters, which all share a metric. */
+static enum gpnn_status estimate_all(struct gpnn_choice *c, struct gpnn_parameters *views,
+                                     struct gpnn_error *err)
+{
+  const struct gpnn_model_options options = {.threads = c->options->fit.threads};
+  struct gpnn_model *first = NULL;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t < c->n_targets && status == GPNN_OK; t++) {
+    const struct gpnn_channel channel = {c->targets[t], &views[t]};
+    struct gpnn_model *model = NULL;
+    if (t == 0)
+      status = gpnn_model_new(&first, 1, &channel, &options, err);
+    else
+      status = gpnn_model_with(first, &channel, &model, err);
+    if (status == GPNN_OK) status = estimate_scale(c, t == 0 ? first : model, &views[t], err);
+    gpnn_model_free(model);
+  }
+  gpnn_model_free(first);
+  return status;
+}
+
+enum gpnn_status gpnn_numbers_estimate_scales(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  struct gpnn_choose_trial *trial = gpnn_choice_best(c);
+  enum gpnn_status status = GPNN_OK;
+  if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return GPNN_OK;
+  struct gpnn_parameters *views = calloc(c->n_targets, sizeof *views);
+  if (views == NULL) return gpnn_fail_memory(err, "for a choice");
+  for (size_t t = 0; t < c->n_targets && status == GPNN_OK; t++)
+    if (!gpnn_choice_stack_view(c, t, &views[t])) status = gpnn_fail_memory(err, "for a choice");
+  if (status == GPNN_OK) status = estimate_all(c, views, err);
+  for (size_t t = 0; t < c->n_targets; t++) {
+    if (status == GPNN_OK) trial->params[t].scale = views[t].scale;
+    if (status == GPNN_OK) trial->params[t].degrees = views[t].degrees;
+    free(views[t].members);
+  }
+  free(views);
+  return status == GPNN_ENUMERIC ? GPNN_OK : status;
+}
