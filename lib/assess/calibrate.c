@@ -7,8 +7,8 @@
 #include "assess/calibrate_private.h"
 #include "base/memory.h"
 #include "likelihood/head.h"
-#include "models/distance.h"
-#include "models/heldout_rows.h"
+#include "models/heldout.h"
+#include "models/reach.h"
 
 /* GPNN_CALIBRATE_AUTO begins with this many rows, and stops at this relative standard error. */
 enum { AUTO_ROWS = 1000 };

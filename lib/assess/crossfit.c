@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "models/heldout.h"
-#include "models/heldout_rows.h"
 
 /* The parameters estimated without a fold, and their model. */
 struct fold {

@@ -2,9 +2,8 @@
  * fit_private: shared by the files of fit.
  *
  * fit.c runs the stages of an estimation.  fit_block.c minimises the block objective; fit_local.c
- * minimises those of neighbourhoods, which fit_pool.c finds, fit_spacing.c measures and
- * fit_rotation.c rotates. fit_coordinates.c maps parameters to the coordinates that an optimiser
- * moves.
+ * minimises those of neighbourhoods, which fit_pool.c finds, and learns rotations.
+ * fit_coordinates.c maps parameters to the coordinates that an optimiser moves.
  */
 #ifndef GPNN_ESTIMATE_FIT_PRIVATE_H
 #define GPNN_ESTIMATE_FIT_PRIVATE_H
@@ -107,7 +106,7 @@ gpnn_fit_neighbourhoods(const struct gpnn_fit_targets *targets,
                         const struct gpnn_fit_options *options, enum gpnn_objective_kind kind,
                         double scale, struct gpnn_fit_report *report, struct gpnn_error *err);
 
-/* ---- rows with their neighbours: fit_local.c, fit_pool.c, fit_rotation.c ----------------- */
+/* ---- rows with their neighbours: fit_local.c, fit_pool.c --------------------- */
 
 /* The rows of an estimation, and their neighbours under the current metric. */
 struct gpnn_fit_pool {
@@ -163,13 +162,6 @@ struct gpnn_fit_problem {
   struct gpnn_team *team;
 };
 
-/* Measures the spacing of 'n' rows (struct gpnn_fit_report) from the lists of the 'n_found' nearest
- * training rows of each, nearest first and -1 where there are none, with squared distances; a row
- * may be in its own list.  1 for both if there is not enough memory. */
-void gpnn_fit_measure_spacing(const struct gpnn_dataset *dataset, size_t n, const int64_t *row,
-                              size_t n_found, const int64_t *found, const double *distance,
-                              double *spacing, double *usual);
-
 /* Draws the rows of the pool, and allocates what they need. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_fit_pool_init(struct gpnn_fit_problem *problem,
                                                     struct gpnn_error *err);
@@ -182,20 +174,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_fit_pool_refresh(struct gpnn_fit_problem *
 
 struct gpnn_neighbourhoods gpnn_fit_pool_hoods(const struct gpnn_fit_pool *pool);
 
-/* Starts from the current lengthscales.  This and the following functions do nothing if no rotation
- * is learnt. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_fit_rotation_begin(struct gpnn_fit_problem *problem,
-                                                         struct gpnn_error *err);
-
 /* Sets the map from E, which follows the other coordinates in 'u'. */
 void gpnn_fit_rotation_set(struct gpnn_fit_problem *problem, const double *u);
-
-/* Writes the derivative by E, from that by the map, after the other derivatives. */
-void gpnn_fit_rotation_gradient(const struct gpnn_fit_problem *problem, double *gradient);
-
-/* Writes the learnt rotation and lengthscales to every target's parameters. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_fit_rotation_finish(struct gpnn_fit_problem *problem,
-                                                          struct gpnn_error *err);
-void gpnn_fit_rotation_release(struct gpnn_fit_problem *problem);
 
 #endif

@@ -9,6 +9,175 @@
 #include "linalg/cholesky.h"
 #include "linalg/simd.h"
 
+/* ---- room for one thread ------------------------------------------------------------------- */
+
+/* ---- one row -------------------------------------------------------------------------- */
+
+static void scratch_release(struct gpnn_term_scratch *s)
+{
+  free(s->z);
+  free(s->t);
+  free(s->difference);
+  free(s->r2);
+  free(s->cross2);
+  free(s->a);
+  free(s->work);
+  free(s->diagonal);
+  free(s->row);
+}
+
+/* False: not enough memory.  The object may be released even then, and also if it is zeroed. */
+static bool scratch_init(struct gpnn_term_scratch *scratch, size_t k, size_t d)
+{
+  size_t s = k + 1, pairs = s * k / 2;
+  scratch->z = gpnn_alloc(d, s, sizeof(double));
+  scratch->t = gpnn_alloc(d, s, sizeof(double));
+  scratch->difference = gpnn_alloc(d, 1, sizeof(double));
+  scratch->r2 = gpnn_alloc(3, pairs, sizeof(double));
+  scratch->cross2 = gpnn_alloc(3, k, sizeof(double));
+  scratch->a = gpnn_alloc(s, s, sizeof(double));
+  scratch->work = gpnn_alloc(gpnn_cholesky_work(s), 1, sizeof(double));
+  scratch->diagonal = gpnn_alloc(4, s, sizeof(double));
+  scratch->row = gpnn_alloc(s, 1, sizeof *scratch->row);
+  if (scratch->z == NULL || scratch->t == NULL || scratch->difference == NULL ||
+      scratch->r2 == NULL || scratch->cross2 == NULL || scratch->a == NULL ||
+      scratch->work == NULL || scratch->diagonal == NULL || scratch->row == NULL)
+    return false;
+  scratch->slope = scratch->r2 + pairs;
+  scratch->pair = scratch->slope + pairs;
+  scratch->cross = scratch->cross2 + k;
+  scratch->cross_slope = scratch->cross + k;
+  scratch->r = scratch->diagonal + s;
+  scratch->alpha = scratch->r + s;
+  scratch->w = scratch->alpha + s;
+  return true;
+}
+
+/* ---- several rows --------------------------------------------------------------------- */
+
+/* 'data', 'params', 'inverse' and 'map' are borrowed; the caller sets 'labels'.  False: not enough
+ * memory.  The object may be released even then, and also if it is zeroed. */
+static bool lanes_init(struct gpnn_lanes *lanes, const struct gpnn_dataset *data,
+                       const struct gpnn_parameters *params, const double *inverse,
+                       const double *map, size_t k, bool with_map)
+{
+  size_t d = data->d, pairs = k * (k - (k > 0)) / 2, width = params->covariance.n_lengthscales + 3;
+  size_t padded = (d + GPNN_LANES_COLUMNS - 1) / GPNN_LANES_COLUMNS * GPNN_LANES_COLUMNS;
+  *lanes = (struct gpnn_lanes){.data = data,
+                               .params = params,
+                               .inverse = inverse,
+                               .map = map,
+                               .k = k,
+                               .padded = padded,
+                               .with_map = with_map};
+  lanes->difference = gpnn_alloc(d, 1, sizeof(gpnn_lanes_vector));
+  lanes->z = gpnn_alloc(2 * k, padded, sizeof(gpnn_lanes_vector));
+  lanes->r2 = gpnn_alloc(pairs, 3, sizeof(gpnn_lanes_vector));
+  lanes->cross2 = gpnn_alloc(k, 6, sizeof(gpnn_lanes_vector));
+  lanes->factor = gpnn_alloc(pairs + 3 * k, 1, sizeof(gpnn_lanes_vector));
+  lanes->gradient = gpnn_alloc(width, 1, sizeof(gpnn_lanes_vector));
+  lanes->by_map = gpnn_alloc(d, with_map ? d : 1, sizeof(gpnn_lanes_vector));
+  if (!lanes->difference || !lanes->z || !lanes->r2 || !lanes->cross2 || !lanes->factor ||
+      !lanes->gradient || !lanes->by_map)
+    return false;
+  lanes->t = lanes->z + k * padded;
+  lanes->slope = lanes->r2 + pairs;
+  lanes->pair = lanes->slope + pairs;
+  lanes->cross = lanes->cross2 + k;
+  lanes->cross_slope = lanes->cross + k;
+  lanes->diagonal = lanes->cross_slope + k;
+  lanes->inverse_diagonal = lanes->diagonal + k;
+  lanes->sum = lanes->inverse_diagonal + k;
+  return true;
+}
+
+static void lanes_release(struct gpnn_lanes *lanes)
+{
+  free(lanes->difference);
+  free(lanes->z);
+  free(lanes->r2);
+  free(lanes->cross2);
+  free(lanes->factor);
+  free(lanes->gradient);
+  free(lanes->by_map);
+}
+
+/* ---- classes -------------------------------------------------------------------------- */
+
+static void labels_release(struct gpnn_labels *labels)
+{
+  free(labels->latent);
+  free(labels->w);
+  free(labels->label);
+}
+
+/* 'link' and 'share' are borrowed.  False: not enough memory.  The object may be released even
+ * then, and also if it is zeroed. */
+static bool labels_init(struct gpnn_labels *labels, size_t n_classes, const struct gpnn_link *link,
+                        const double *share, size_t k)
+{
+  *labels = (struct gpnn_labels){
+      .classes = {.n = n_classes, .link = link, .share = share, .temperature = 1}};
+  labels->latent = gpnn_alloc(n_classes, 4, sizeof *labels->latent);
+  labels->w = gpnn_alloc(k, 2, sizeof *labels->w);
+  labels->label = gpnn_alloc(k, 1, sizeof *labels->label);
+  if (labels->latent == NULL || labels->w == NULL || labels->label == NULL) return false;
+  labels->probability = labels->latent + n_classes;
+  labels->slopes.bias = labels->probability + n_classes;
+  labels->slopes.latent = labels->slopes.bias + n_classes;
+  labels->by_w = labels->w + k;
+  return true;
+}
+
+size_t gpnn_labels_width(const struct gpnn_labels *labels)
+{
+  return GPNN_LINK_NUMBERS + labels->classes.n;
+}
+
+/* Writes the latent function of each class. */
+static void find_latent(struct gpnn_labels *labels, size_t k)
+{
+  const struct gpnn_categorical *classes = &labels->classes;
+  double sum = 0;
+  for (size_t a = 0; a < k; a++) sum += labels->w[a];
+  for (size_t c = 0; c < classes->n; c++) labels->latent[c] = -classes->share[c] * sum;
+  for (size_t a = 0; a < k; a++) labels->latent[labels->label[a]] += labels->w[a];
+}
+
+/* Writes the derivatives of the log probability by the weights. */
+static void differentiate(struct gpnn_labels *labels, size_t k)
+{
+  const struct gpnn_categorical *classes = &labels->classes;
+  const double *by_latent = labels->slopes.latent;
+  double usual = 0;
+  for (size_t c = 0; c < classes->n; c++) usual += classes->share[c] * by_latent[c];
+  for (size_t a = 0; a < k; a++) labels->by_w[a] = usual - by_latent[labels->label[a]];
+}
+
+double gpnn_labels_error(const struct gpnn_labels *labels, size_t label)
+{
+  for (size_t c = 0; c < labels->classes.n; c++)
+    if (labels->probability[c] > labels->probability[label]) return 1;
+  return 0;
+}
+
+double gpnn_labels_loss(struct gpnn_labels *labels, size_t label, size_t k, double v,
+                        double *by_link, double *by_variance)
+{
+  struct gpnn_categorical_slopes *slopes = by_link == NULL ? NULL : &labels->slopes;
+  find_latent(labels, k);
+  double loss = gpnn_categorical_loss(&labels->classes, labels->latent, v, label,
+                                      labels->probability, slopes);
+  if (slopes == NULL) return loss;
+  for (size_t j = 0; j < GPNN_LINK_NUMBERS; j++) by_link[j] = -slopes->link[j];
+  for (size_t c = 0; c < labels->classes.n; c++) by_link[GPNN_LINK_NUMBERS + c] = -slopes->bias[c];
+  *by_variance = -slopes->variance;
+  differentiate(labels, k);
+  return loss;
+}
+
+/* ---- the objective ------------------------------------------------------------------------- */
+
 /* Adds the neighbours of row 'i' to the term; for the joint density, the row itself comes first. */
 static void gather(struct gpnn_term *term, const struct gpnn_neighbourhoods *hoods,
                    enum gpnn_density density, size_t i)
@@ -38,10 +207,9 @@ struct evaluation {
 
 static void evaluation_release(struct evaluation *e)
 {
-  for (size_t t = 0; e->scratch != NULL && t < e->n_threads; t++)
-    gpnn_term_scratch_release(&e->scratch[t]);
-  for (size_t t = 0; e->lanes != NULL && t < e->n_threads; t++) gpnn_lanes_release(&e->lanes[t]);
-  for (size_t t = 0; e->labels != NULL && t < e->n_threads; t++) gpnn_labels_release(&e->labels[t]);
+  for (size_t t = 0; e->scratch != NULL && t < e->n_threads; t++) scratch_release(&e->scratch[t]);
+  for (size_t t = 0; e->lanes != NULL && t < e->n_threads; t++) lanes_release(&e->lanes[t]);
+  for (size_t t = 0; e->labels != NULL && t < e->n_threads; t++) labels_release(&e->labels[t]);
   free(e->scratch);
   free(e->lanes);
   free(e->labels);
@@ -78,13 +246,13 @@ static bool prepare(const struct evaluation *e, size_t thread)
   struct gpnn_lanes *lanes = e->lanes == NULL ? NULL : &e->lanes[thread];
   struct gpnn_labels *labels = e->labels == NULL ? NULL : &e->labels[thread];
   if (e->scratch[thread].z != NULL) return true;
-  if (!gpnn_term_scratch_init(&e->scratch[thread], hoods->k, term->data->d)) return false;
-  if (labels != NULL && !gpnn_labels_init(labels, gpnn_dataset_n_classes(term->data),
-                                          &term->params->link, hoods->share, hoods->k))
+  if (!scratch_init(&e->scratch[thread], hoods->k, term->data->d)) return false;
+  if (labels != NULL && !labels_init(labels, gpnn_dataset_n_classes(term->data),
+                                     &term->params->link, hoods->share, hoods->k))
     return false;
   if (lanes == NULL) return true;
-  bool done = gpnn_lanes_init(lanes, term->data, term->params, term->inverse, term->map, hoods->k,
-                              e->gradients != NULL && e->n_map > 0);
+  bool done = lanes_init(lanes, term->data, term->params, term->inverse, term->map, hoods->k,
+                         e->gradients != NULL && e->n_map > 0);
   lanes->labels = labels;
   return done;
 }

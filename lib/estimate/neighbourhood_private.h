@@ -1,10 +1,9 @@
 /*
  * neighbourhood_private: shared by the files of neighbourhood.
  *
- * neighbourhood.c goes through all rows; neighbourhood_term.c evaluates a single row, and
- * neighbourhood_lanes.c several at once, one in each lane of the processor's vectors.  Both leave
- * what is peculiar to classes to neighbourhood_labels.c, and their memory to
- * neighbourhood_scratch.c.
+ * neighbourhood.c goes through all rows, has the memory that they need, and the loss of classes;
+ * neighbourhood_term.c evaluates a single row, and neighbourhood_lanes.c several at once, one in
+ * each lane of the processor's vectors.
  */
 #ifndef GPNN_ESTIMATE_NEIGHBOURHOOD_PRIVATE_H
 #define GPNN_ESTIMATE_NEIGHBOURHOOD_PRIVATE_H
@@ -18,7 +17,7 @@
 #include "kernel/parameters.h"
 #include "likelihood/categorical.h"
 
-/* ---- classes: neighbourhood_labels.c ------------------------------------------------------ */
+/* ---- classes: neighbourhood.c ----------------------------------------------------------- */
 
 /* What a thread needs for the class of a row with k neighbours. */
 struct gpnn_labels {
@@ -28,12 +27,6 @@ struct gpnn_labels {
   double *w, *by_w; /* k each: weights of the neighbours, and derivatives by them */
   size_t *label;    /* k: the neighbours' classes */
 };
-
-/* 'link' and 'share' are borrowed.  False: not enough memory.  The object may be released even
- * then, and also if it is zeroed. */
-bool gpnn_labels_init(struct gpnn_labels *labels, size_t n_classes, const struct gpnn_link *link,
-                      const double *share, size_t k);
-void gpnn_labels_release(struct gpnn_labels *labels);
 
 /* Derivatives by a link: by the logarithms of its numbers, and by the biases. */
 size_t gpnn_labels_width(const struct gpnn_labels *labels);
@@ -82,10 +75,6 @@ struct gpnn_term {
 struct gpnn_term_outcome {
   double loss, z2, jitter;
 };
-
-/* False: not enough memory.  The object may be released even then, and also if it is zeroed. */
-bool gpnn_term_scratch_init(struct gpnn_term_scratch *scratch, size_t k, size_t d);
-void gpnn_term_scratch_release(struct gpnn_term_scratch *scratch);
 
 /* Makes training row 'row' the i-th row of the term, with its inputs relative to those of row
  * 'centre'. */
@@ -143,13 +132,6 @@ struct gpnn_lanes {
   gpnn_lanes_vector *gradient;                          /* n_lengthscales + 3 */
   gpnn_lanes_vector *by_map; /* d by d with a map, otherwise only the diagonal, d */
 };
-
-/* 'data', 'params', 'inverse' and 'map' are borrowed; the caller sets 'labels'.  False: not enough
- * memory.  The object may be released even then, and also if it is zeroed. */
-bool gpnn_lanes_init(struct gpnn_lanes *lanes, const struct gpnn_dataset *data,
-                     const struct gpnn_parameters *params, const double *inverse, const double *map,
-                     size_t k, bool with_map);
-void gpnn_lanes_release(struct gpnn_lanes *lanes);
 
 /*
  * Evaluates the density of each of GPNN_LANES training rows, 'row', given its k neighbours,

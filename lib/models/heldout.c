@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "dataset/stored.h"
-#include "models/heldout_rows.h"
 
 struct gpnn_heldout gpnn_heldout_of_dataset(const struct gpnn_dataset *dataset)
 {

@@ -10,9 +10,56 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "models/globe.h"
+#include "base/status.h"
+#include "dataset/dataset.h"
+#include "kernel/parameters.h"
 #include "models/model.h"
+
+/* ---- in lengthscales ----------------------------------------------------------------------- */
+
+/*
+ * Records the quantiles .5 .9 .99 .999 of 'n' distances, which it sorts.  Each quantile is the
+ * smallest distance that at least this fraction of them do not exceed (gpnn-methods(7), equation
+ * 8.11).  From fewer than 100 distances it records none, and removes those recorded earlier.
+ */
+void gpnn_distance_record(struct gpnn_calibration *calibration, size_t n, double *distances);
+
+/* How many of 'n' distances exceed the largest quantile recorded; 0 if none is recorded. */
+size_t gpnn_distance_count_far(const struct gpnn_calibration *calibration, size_t n,
+                               const double *distances);
+
+/* ---- over the globe ------------------------------------------------------------------------ */
+
+/*
+ * How far positions are from the nearest training row's, over the surface of the Earth.
+ *
+ * Calling sequence: gpnn_globe_new() for a dataset with one input that is a position on the globe
+ * (gpnn-index --geo); gpnn_globe_distances(), any number of times; gpnn_globe_free().
+ * Other inputs do not count.  The Earth is a sphere of radius GPNN_EARTH_RADIUS, so that nothing is
+ * special about the date line or the poles.
+ *
+ * Cost: three numbers a training row, and a search over them.
+ * Threads: an object may be shared freely.
+ */
+struct gpnn_globe;
+
+/* 'dataset' is borrowed for the call.  GPNN_EINVAL: it has no position among its inputs, or
+ * several. GPNN_ENOMEM; otherwise as gpnn_search_build(). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_globe_new(struct gpnn_globe **globe,
+                                                const struct gpnn_dataset *dataset, int threads,
+                                                struct gpnn_error *err);
+
+/* Writes to 'km' (n) the great-circle distance of each row of 'x' (n by d, standardised) to the
+ * nearest training row; 'self' as in struct gpnn_query.  Infinite if there is no other row. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_globe_distances(const struct gpnn_globe *globe, size_t n,
+                                                      const double *x, const int64_t *self,
+                                                      double *km, struct gpnn_error *err);
+
+void gpnn_globe_free(struct gpnn_globe *globe);
+
+/* ---- of batches of rows -------------------------------------------------------------------- */
 
 /* A zeroed object has no limits and may be released. */
 struct gpnn_reach {

@@ -1,6 +1,6 @@
 /* Quantiles of the distances seen in calibration, and rows beyond them. */
 #include "base/rng.h"
-#include "models/distance.h"
+#include "models/reach.h"
 #include "unit.h"
 
 enum { MOST = 2000 };

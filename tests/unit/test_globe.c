@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "models/globe.h"
+#include "models/reach.h"
 #include "table/schema.h"
 #include "unit.h"
 

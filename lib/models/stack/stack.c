@@ -7,9 +7,27 @@
 #include "base/memory.h"
 #include "models/heldout.h"
 #include "models/mixture.h"
-#include "models/stack/stack_private.h"
 
-size_t gpnn_stack_place(const struct gpnn_stack *stack, size_t c, size_t r)
+/* The members of one rank: the first of all channels, the second, and so on.  Channels with fewer
+ * members than the rank have none in it. */
+struct rank {
+  struct gpnn_model *model;           /* owned; made from an earlier rank's if 'shares' */
+  size_t n;                           /* channels of the stack that have a member in it */
+  struct gpnn_channel *channels;      /* owned; of these, in the order of the stack's */
+  struct gpnn_parameters *parameters; /* owned: theirs, without further members; what they own
+                                         belongs to the channels' */
+};
+
+struct stack {
+  size_t n;                            /* channels */
+  const struct gpnn_channel *channels; /* n; borrowed, as are the options */
+  const struct gpnn_model_options *options;
+  size_t n_ranks;
+  struct rank *ranks; /* owned; n_ranks */
+};
+
+/* Which of the channels of rank 'r' is channel 'c' of the stack, which has a member in it. */
+static size_t place_of(const struct stack *stack, size_t c, size_t r)
 {
   size_t place = 0;
   for (size_t b = 0; b < c; b++)
@@ -21,7 +39,7 @@ size_t gpnn_stack_place(const struct gpnn_stack *stack, size_t c, size_t r)
 
 static void stack_free(void *state)
 {
-  struct gpnn_stack *stack = state;
+  struct stack *stack = state;
   if (stack == NULL) return;
   for (size_t r = stack->n_ranks; r-- > 0;) { /* models made from others go first */
     gpnn_model_free(stack->ranks[r].model);
@@ -33,7 +51,7 @@ static void stack_free(void *state)
 }
 
 /* Sets the channels of rank 'r'. */
-static bool rank_init(struct gpnn_stack_rank *rank, const struct gpnn_stack *stack, size_t r)
+static bool rank_init(struct rank *rank, const struct stack *stack, size_t r)
 {
   rank->channels = gpnn_alloc(stack->n, 1, sizeof *rank->channels);
   rank->parameters = gpnn_alloc(stack->n, 1, sizeof *rank->parameters);
@@ -52,12 +70,12 @@ static bool rank_init(struct gpnn_stack_rank *rank, const struct gpnn_stack *sta
 }
 
 /* A stack whose ranks have no models yet; NULL: not enough memory. */
-static struct gpnn_stack *stack_alloc(size_t n, const struct gpnn_channel *channels,
-                                      const struct gpnn_model_options *options)
+static struct stack *stack_alloc(size_t n, const struct gpnn_channel *channels,
+                                 const struct gpnn_model_options *options)
 {
-  struct gpnn_stack *stack = calloc(1, sizeof *stack);
+  struct stack *stack = calloc(1, sizeof *stack);
   if (stack == NULL) return NULL;
-  *stack = (struct gpnn_stack){.n = n, .channels = channels, .options = options};
+  *stack = (struct stack){.n = n, .channels = channels, .options = options};
   for (size_t c = 0; c < n; c++) {
     size_t members = gpnn_parameters_n_members(channels[c].parameters);
     if (members > stack->n_ranks) stack->n_ranks = members;
@@ -72,7 +90,7 @@ static struct gpnn_stack *stack_alloc(size_t n, const struct gpnn_channel *chann
   return NULL;
 }
 
-static enum gpnn_status finish(struct gpnn_stack *stack, enum gpnn_status status, void **state)
+static enum gpnn_status finish(struct stack *stack, enum gpnn_status status, void **state)
 {
   if (status == GPNN_OK)
     *state = stack;
@@ -86,7 +104,7 @@ static bool same_numbers(size_t n, const double *a, size_t n_b, const double *b)
   return n == n_b && (n == 0 || memcmp(a, b, n * sizeof *a) == 0);
 }
 
-static bool same_metric(const struct gpnn_stack_rank *a, const struct gpnn_stack_rank *b)
+static bool same_metric(const struct rank *a, const struct rank *b)
 {
   if (a->n != b->n) return false;
   for (size_t c = 0; c < a->n; c++) {
@@ -100,9 +118,9 @@ static bool same_metric(const struct gpnn_stack_rank *a, const struct gpnn_stack
 }
 
 /* Makes the model of rank 'r' from that of an earlier one with its metric, or anew. */
-static enum gpnn_status make_rank(struct gpnn_stack *stack, size_t r, struct gpnn_error *err)
+static enum gpnn_status make_rank(struct stack *stack, size_t r, struct gpnn_error *err)
 {
-  struct gpnn_stack_rank *rank = &stack->ranks[r];
+  struct rank *rank = &stack->ranks[r];
   for (size_t e = 0; e < r; e++)
     if (same_metric(&stack->ranks[e], rank))
       return gpnn_model_with(stack->ranks[e].model, rank->channels, &rank->model, err);
@@ -112,7 +130,7 @@ static enum gpnn_status make_rank(struct gpnn_stack *stack, size_t r, struct gpn
 static enum gpnn_status stack_make(void **state, size_t n, const struct gpnn_channel *channels,
                                    const struct gpnn_model_options *options, struct gpnn_error *err)
 {
-  struct gpnn_stack *stack = stack_alloc(n, channels, options);
+  struct stack *stack = stack_alloc(n, channels, options);
   if (stack == NULL) return gpnn_fail_memory(err, "for a stack");
   enum gpnn_status status = GPNN_OK;
   for (size_t r = 0; r < stack->n_ranks && status == GPNN_OK; r++)
@@ -123,8 +141,8 @@ static enum gpnn_status stack_make(void **state, size_t n, const struct gpnn_cha
 static enum gpnn_status stack_with(const void *state, const struct gpnn_channel *channels,
                                    void **other, struct gpnn_error *err)
 {
-  const struct gpnn_stack *from = state;
-  struct gpnn_stack *stack = stack_alloc(from->n, channels, from->options);
+  const struct stack *from = state;
+  struct stack *stack = stack_alloc(from->n, channels, from->options);
   if (stack == NULL) return gpnn_fail_memory(err, "for a stack");
   enum gpnn_status status = GPNN_OK;
   if (stack->n_ranks != from->n_ranks)
@@ -183,9 +201,8 @@ static bool part_init(struct part *part, size_t n_channels, const struct request
   return true;
 }
 
-static enum gpnn_status predict_rank(const struct gpnn_stack_rank *rank,
-                                     const struct request *request, struct part *part,
-                                     struct gpnn_error *err)
+static enum gpnn_status predict_rank(const struct rank *rank, const struct request *request,
+                                     struct part *part, struct gpnn_error *err)
 {
   if (!part_init(part, rank->n, request)) return gpnn_fail_memory(err, "for predictions");
   if (request->n_numbers == 0)
@@ -217,13 +234,13 @@ static void add_counts(struct gpnn_counts *to, const struct gpnn_counts *from)
 
 /* Combines what the members of channel 'c' predicted; 'weight' and 'members' have room for all
  * ranks.  Distances to the nearest row are the same for all numbers of neighbours. */
-static void combine(const struct gpnn_stack *stack, const struct part *parts, size_t c,
+static void combine(const struct stack *stack, const struct part *parts, size_t c,
                     const struct request *request, double *weight, struct gpnn_latent *members)
 {
   const struct gpnn_parameters *params = stack->channels[c].parameters;
   size_t n_members = gpnn_parameters_n_members(params), n = request->n;
   for (size_t r = 0; r < n_members; r++) {
-    size_t place = gpnn_stack_place(stack, c, r);
+    size_t place = place_of(stack, c, r);
     weight[r] = gpnn_parameters_weight(params, r);
     members[r] = of_channel(&parts[r].latent, n, place);
     add_counts(&request->counts[c], &parts[r].counts[place]);
@@ -245,7 +262,7 @@ static enum gpnn_status check_finite(size_t n, const struct gpnn_latent *latent,
   return GPNN_OK;
 }
 
-static enum gpnn_status combine_all(const struct gpnn_stack *stack, const struct part *parts,
+static enum gpnn_status combine_all(const struct stack *stack, const struct part *parts,
                                     const struct request *request, struct gpnn_error *err)
 {
   double *weight = gpnn_alloc(stack->n_ranks, 1, sizeof *weight);
@@ -259,7 +276,7 @@ static enum gpnn_status combine_all(const struct gpnn_stack *stack, const struct
   return check_finite(stack->n * request->n, request->latent, err);
 }
 
-static enum gpnn_status predict(const struct gpnn_stack *stack, const struct request *request,
+static enum gpnn_status predict(const struct stack *stack, const struct request *request,
                                 struct gpnn_error *err)
 {
   if (request->n == 0) return GPNN_OK;
@@ -314,17 +331,17 @@ static void add_member(const struct gpnn_errors *errors, size_t n, double weight
 }
 
 /* Subtracts from the means of a channel's members, in 'parts', their mean. */
-static void subtract_mean(const struct gpnn_stack *stack, size_t c, size_t n, struct part *parts)
+static void subtract_mean(const struct stack *stack, size_t c, size_t n, struct part *parts)
 {
   const struct gpnn_parameters *params = stack->channels[c].parameters;
   size_t n_members = gpnn_parameters_n_members(params);
   for (size_t i = 0; i < n; i++) {
     double mean = 0;
     for (size_t r = 0; r < n_members; r++)
-      mean += gpnn_parameters_weight(params, r) *
-              parts[r].latent.mean[gpnn_stack_place(stack, c, r) * n + i];
+      mean +=
+          gpnn_parameters_weight(params, r) * parts[r].latent.mean[place_of(stack, c, r) * n + i];
     for (size_t r = 0; r < n_members; r++)
-      parts[r].latent.mean[gpnn_stack_place(stack, c, r) * n + i] -= mean;
+      parts[r].latent.mean[place_of(stack, c, r) * n + i] -= mean;
   }
 }
 
@@ -332,7 +349,7 @@ static enum gpnn_status stack_joint(const void *state, size_t c, const struct gp
                                     const struct gpnn_errors *errors, double *covariance,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_stack *stack = state;
+  const struct stack *stack = state;
   const struct gpnn_parameters *params = stack->channels[c].parameters;
   const struct gpnn_latent means_only = {0};
   const struct request request = {.query = query, .n = query->n, .latent = &means_only};
@@ -347,7 +364,7 @@ static enum gpnn_status stack_joint(const void *state, size_t c, const struct gp
   if (status == GPNN_OK) subtract_mean(stack, c, n, parts);
   memset(covariance, 0, side * side * sizeof *covariance);
   for (size_t r = 0; r < n_members && status == GPNN_OK; r++) {
-    size_t place = gpnn_stack_place(stack, c, r);
+    size_t place = place_of(stack, c, r);
     status = gpnn_model_joint(stack->ranks[r].model, place, query, errors, own, err);
     if (status == GPNN_OK)
       add_member(errors, n, gpnn_parameters_weight(params, r), parts[r].latent.mean + place * n,
@@ -362,10 +379,10 @@ static enum gpnn_status stack_joint(const void *state, size_t c, const struct gp
 
 static size_t stack_n_weights(const void *state, size_t c)
 {
-  const struct gpnn_stack *stack = state;
+  const struct stack *stack = state;
   size_t total = 0;
   for (size_t r = 0; r < gpnn_parameters_n_members(stack->channels[c].parameters); r++)
-    total += gpnn_model_n_weights(stack->ranks[r].model, gpnn_stack_place(stack, c, r));
+    total += gpnn_model_n_weights(stack->ranks[r].model, place_of(stack, c, r));
   return total;
 }
 
@@ -419,7 +436,7 @@ static enum gpnn_status stack_weights(const void *state, size_t c, const struct 
                                       const struct gpnn_weights *to, struct gpnn_counts *counts,
                                       struct gpnn_error *err)
 {
-  const struct gpnn_stack *stack = state;
+  const struct stack *stack = state;
   const struct gpnn_parameters *params = stack->channels[c].parameters;
   const size_t n = query->n, width = stack_n_weights(state, c);
   size_t *used = gpnn_alloc(n, 1, sizeof *used);
@@ -427,7 +444,7 @@ static enum gpnn_status stack_weights(const void *state, size_t c, const struct 
   clear_weights(n, width, to);
   for (size_t r = 0; r < gpnn_parameters_n_members(params) && status == GPNN_OK; r++) {
     const struct gpnn_model *model = stack->ranks[r].model;
-    const size_t place = gpnn_stack_place(stack, c, r), m = gpnn_model_n_weights(model, place);
+    const size_t place = place_of(stack, c, r), m = gpnn_model_n_weights(model, place);
     struct gpnn_weights own;
     struct gpnn_counts seen = {0};
     status = member_weights(n, m, &own) ? gpnn_model_weights(model, place, query, &own, &seen, err)
@@ -441,12 +458,58 @@ static enum gpnn_status stack_weights(const void *state, size_t c, const struct 
   return status;
 }
 
+/* ---- classes ------------------------------------------------------------------------------- */
+
+static void add_weighted(size_t n, double weight, const double *from, double *to)
+{
+  for (size_t i = 0; i < n; i++) to[i] += weight * from[i];
+}
+
+/* Adds what the member of a channel in rank 'r' predicts; 'own' has room for that. */
+static enum gpnn_status add_classes(const struct stack *stack, size_t channel, size_t r,
+                                    const struct gpnn_query *query, size_t size, double *own,
+                                    double *p, double *nearest, struct gpnn_counts *counts,
+                                    struct gpnn_error *err)
+{
+  double weight = gpnn_parameters_weight(stack->channels[channel].parameters, r);
+  double *own_nearest = nearest == NULL ? NULL : own + size;
+  enum gpnn_status status = gpnn_model_classify(stack->ranks[r].model, place_of(stack, channel, r),
+                                                query, own, own_nearest, counts, err);
+  if (status != GPNN_OK) return status;
+  add_weighted(size, weight, own, p);
+  if (nearest != NULL) add_weighted(query->n, weight, own_nearest, nearest);
+  return GPNN_OK;
+}
+
+/* Averages the probabilities of the members of a channel by weight (gpnn-methods(7), equation
+ * 13.15). */
+static enum gpnn_status stack_classify(const void *state, size_t channel,
+                                       const struct gpnn_query *query, double *p, double *nearest,
+                                       struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  const struct stack *stack = state;
+  const struct gpnn_parameters *parameters = stack->channels[channel].parameters;
+  size_t size, n = query->n, room;
+  size_t n_classes = gpnn_dataset_n_classes(stack->channels[channel].dataset);
+  enum gpnn_status status = GPNN_OK;
+  if (!gpnn_multiply(n, n_classes, &size) || !gpnn_multiply(n, 1 + n_classes, &room))
+    return gpnn_fail_memory(err, "for predictions");
+  double *own = gpnn_alloc(room, 1, sizeof *own);
+  if (own == NULL) return gpnn_fail_memory(err, "for predictions");
+  for (size_t i = 0; i < size; i++) p[i] = 0;
+  for (size_t i = 0; i < n && nearest != NULL; i++) nearest[i] = 0;
+  for (size_t r = 0; r < gpnn_parameters_n_members(parameters) && status == GPNN_OK; r++)
+    status = add_classes(stack, channel, r, query, size, own, p, nearest, counts, err);
+  free(own);
+  return status;
+}
+
 /* ---- properties --------------------------------------------------------------------------- */
 
 /* The rank whose member of the first channel has the most neighbours. */
-static const struct gpnn_stack_rank *widest(const struct gpnn_stack *stack)
+static const struct rank *widest(const struct stack *stack)
 {
-  const struct gpnn_stack_rank *widest = &stack->ranks[0];
+  const struct rank *widest = &stack->ranks[0];
   for (size_t r = 1; r < gpnn_parameters_n_members(stack->channels[0].parameters); r++)
     if (gpnn_model_neighbours(stack->ranks[r].model, 0) > gpnn_model_neighbours(widest->model, 0))
       widest = &stack->ranks[r];
@@ -463,10 +526,10 @@ static enum gpnn_status stack_hold_out(const void *state,
 /* The most that any member has. */
 static size_t stack_neighbours(const void *state, size_t channel)
 {
-  const struct gpnn_stack *stack = state;
+  const struct stack *stack = state;
   size_t most = 0;
   for (size_t r = 0; r < gpnn_parameters_n_members(stack->channels[channel].parameters); r++) {
-    size_t m = gpnn_model_neighbours(stack->ranks[r].model, gpnn_stack_place(stack, channel, r));
+    size_t m = gpnn_model_neighbours(stack->ranks[r].model, place_of(stack, channel, r));
     if (m > most) most = m;
   }
   return most;
@@ -474,7 +537,7 @@ static size_t stack_neighbours(const void *state, size_t channel)
 
 static bool stack_rebuilt_search(const void *state)
 {
-  const struct gpnn_stack *stack = state;
+  const struct stack *stack = state;
   for (size_t r = 0; r < stack->n_ranks; r++)
     if (gpnn_model_rebuilt_search(stack->ranks[r].model)) return true;
   return false;
@@ -487,7 +550,7 @@ const struct gpnn_model_ops gpnn_stack_ops = {.make = stack_make,
                                               .hold_out = stack_hold_out,
                                               .joint = stack_joint,
                                               .weights = stack_weights,
-                                              .classify = gpnn_stack_classify,
+                                              .classify = stack_classify,
                                               .neighbours = stack_neighbours,
                                               .n_weights = stack_n_weights,
                                               .rebuilt_search = stack_rebuilt_search,
