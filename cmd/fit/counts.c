@@ -1,41 +1,9 @@
-#include "cmd/fit/counts.h"
+#include "cmd/fit/fit.h"
 
 #include <math.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "cmd/fit/report.h"
 #include "container/state.h"
 #include "estimate/count_sites.h"
-
-/* ---- options ------------------------------------------------------------------------------ */
-
-bool fit_asks_for_counts(const struct fit_arguments *a)
-{
-  return a->likelihood != FIT_LIKELIHOOD_AUTO &&
-         gpnn_likelihood_is_of_counts((enum gpnn_likelihood)a->likelihood);
-}
-
-bool fit_check_terminal(const struct cli *cli)
-{
-  if (strcmp(cli->output, "-") != 0 || !isatty(STDOUT_FILENO)) return true;
-  return cli_refuse(cli,
-                    "these parameters come with numbers for every row, which a terminal cannot "
-                    "show: give -o FILE, or a pipe");
-}
-
-bool fit_counts_resolve(const struct cli *cli, struct fit_arguments *a)
-{
-  static const char *const others[] = {"preset", "method", "transform", "lengthscales", "members"};
-  if (a->dispersion > 0 && a->likelihood != GPNN_LIKELIHOOD_NEGBIN)
-    return cli_refuse(cli, "option --fix: a dispersion needs --likelihood negbin");
-  if (!fit_asks_for_counts(a)) return true;
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (cli_given(cli, others[i]))
-      return cli_refuse(cli, "option --%s does not apply to the likelihoods of counts", others[i]);
-  a->is_shared = false;
-  return fit_check_terminal(cli);
-}
 
 /* ---- regression --------------------------------------------------------------------------- */
 

@@ -1,22 +1,17 @@
 #include "cmd/fit/fit.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "base/threads.h"
 #include "cmd/common/open.h"
 #include "cmd/common/skip.h"
-#include "cmd/fit/conjugate.h"
-#include "cmd/fit/counts.h"
-#include "cmd/fit/labels.h"
-#include "cmd/fit/polya_gamma.h"
-#include "cmd/fit/report.h"
-#include "cmd/fit/row_weights.h"
-#include "cmd/fit/transforms.h"
 #include "container/state.h"
 #include "dataset/index.h"
 #include "dataset/reader.h"
 #include "dataset/sample.h"
+#include "estimate/row_weights.h"
 #include "linalg/blas_threads.h"
 
 /* The targets that are fitted together: 'n' from 'first' on. */
@@ -199,6 +194,65 @@ static enum gpnn_status fit_all(const struct cli *cli, const struct fit_argument
   return status;
 }
 
+/* ---- weights of rows ----------------------------------------------------------------------- */
+
+/* Whether the weights gain enough to be used, on rows kept out: two standard errors. */
+static enum gpnn_status judge_weights(const struct cli *cli, const struct fit_arguments *a,
+                                      const struct gpnn_dataset *view,
+                                      struct gpnn_parameters *params, bool *use,
+                                      struct gpnn_error *err)
+{
+  enum { FEWEST = 50 };
+  const double enough = 2, least = 0.002;
+  struct gpnn_row_weights_gain gain;
+  *use = false;
+  if (view->n < FEWEST || view->noise != NULL) return GPNN_OK;
+  enum gpnn_status status =
+      gpnn_row_weights_gain(view, params, cli->seed, a->choose.fit.threads, &gain, err);
+  if (status != GPNN_OK) return status;
+  *use = gain.nll > fmax(enough * gain.standard_error, least);
+  cli_note(cli, "weights of rows: NLL lower by %.4f (%.4f), %zu rows kept out: %s", gain.nll,
+           gain.standard_error, gain.n_rows, *use ? "used" : "not used");
+  return gpnn_parameters_comment(
+      params, err, "row weights: NLL lower by %.4f (%.4f), %zu rows kept out: %s", gain.nll,
+      gain.standard_error, gain.n_rows, *use ? "used" : "not used");
+}
+
+static enum gpnn_status find_weights(const struct fit_arguments *a, const struct gpnn_dataset *view,
+                                     const struct gpnn_parameters *params, struct gpnn_state *state,
+                                     struct gpnn_error *err)
+{
+  char name[GPNN_MASK_BYTES];
+  if (view->noise != NULL)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "target '%s': the rows have known noise variances, which weights would change",
+                     gpnn_schema_column_name(&view->schema.target, name));
+  double *noise = gpnn_alloc(view->n, 1, sizeof *noise);
+  if (noise == NULL) return gpnn_fail_memory(err, "for the weights of rows");
+  enum gpnn_status status = gpnn_row_weights_find(view, params, a->choose.fit.threads, noise, err);
+  if (status == GPNN_OK)
+    status = gpnn_state_add(state, view->schema.target.name, GPNN_STATE_NOISE, view->n, noise, err);
+  free(noise);
+  return status;
+}
+
+/* Adds the weights of the rows of 'view' under the parameters found to 'state', if they are asked
+ * for or gain enough: less for training rows that the others contradict (estimate/row_weights.h).
+ */
+static enum gpnn_status weigh_rows(const struct cli *cli, const struct fit_arguments *a,
+                                   const struct gpnn_dataset *view, struct gpnn_state *state,
+                                   struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  bool use = a->row_weights == FIT_ROW_WEIGHTS_YES;
+  if (a->row_weights == FIT_ROW_WEIGHTS_NO || gpnn_dataset_n_classes(view) > 0) return GPNN_OK;
+  enum gpnn_status status = GPNN_OK;
+  if (a->row_weights == FIT_ROW_WEIGHTS_AUTO)
+    status = judge_weights(cli, a, view, params, &use, err);
+  return status == GPNN_OK && use ? find_weights(a, view, params, state, err) : status;
+}
+
+/* ---- the whole fit ------------------------------------------------------------------------- */
+
 /* Checks that parameters can name the targets of the index, if there are several. */
 static enum gpnn_status check_targets(const struct gpnn_index *index, size_t n,
                                       struct gpnn_error *err)
@@ -229,8 +283,8 @@ static enum gpnn_status fit_and_write(const struct cli *cli, const struct fit_ar
     fit_report_close(cli);
   }
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
-    status = fit_row_weights(cli, a, gpnn_dataset_target(gpnn_index_dataset(index), t), state,
-                             &params[t], err);
+    status = weigh_rows(cli, a, gpnn_dataset_target(gpnn_index_dataset(index), t), state,
+                        &params[t], err);
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
   if (status == GPNN_OK)
     status = gpnn_parameters_write_with_state(params, n, state->n > 0 ? state : NULL, output, err);

@@ -4,11 +4,17 @@
 #ifndef GPNN_CMD_FIT_FIT_H
 #define GPNN_CMD_FIT_FIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cmd/common/cli.h"
+#include "dataset/index.h"
+#include "dataset/transformed.h"
 #include "estimate/choose.h"
+#include "estimate/choose_transform.h"
 #include "models/conjugate/conjugate.h"
+
+struct gpnn_state;
 
 enum fit_preset { FIT_NO_PRESET, FIT_PAPER };
 enum fit_method { FIT_LOCAL, FIT_CONJUGATE };
@@ -56,6 +62,14 @@ struct fit_arguments {
     }                                                                                    \
   }
 
+/* ---- fit.c --------------------------------------------------------------------------------- */
+
+/* Fits: a struct cli_tool's 'run'. */
+GPNN_MUST_CHECK enum gpnn_status fit_run(const struct cli *cli, void *arguments,
+                                         struct gpnn_error *err);
+
+/* ---- options.c ----------------------------------------------------------------------------- */
+
 /* Checks and completes the arguments: a struct cli_tool's 'resolve'. */
 bool fit_resolve(const struct cli *cli, void *arguments);
 
@@ -69,8 +83,137 @@ GPNN_MUST_CHECK enum gpnn_status fit_read_start(const struct fit_arguments *a,
  * a->choose is in use. */
 void fit_start(const struct cli *cli, struct fit_arguments *a, const struct gpnn_parameters *start);
 
-/* Fits: a struct cli_tool's 'run'. */
-GPNN_MUST_CHECK enum gpnn_status fit_run(const struct cli *cli, void *arguments,
-                                         struct gpnn_error *err);
+/* True if the likelihood asked for is one of counts. */
+bool fit_asks_for_counts(const struct fit_arguments *a);
+
+/* True if any target of 'dataset' holds classes. */
+bool fit_labels_any(const struct gpnn_dataset *dataset);
+
+/* GPNN_EINVAL, with what to do instead, if the options ask for what cannot be done with one of the
+ * targets: a likelihood of numbers for classes, or the reverse, or options of the one for the
+ * other.
+ */
+GPNN_MUST_CHECK enum gpnn_status fit_labels_check(const struct cli *cli,
+                                                  const struct fit_arguments *a,
+                                                  const struct gpnn_dataset *dataset,
+                                                  struct gpnn_error *err);
+
+/* ---- report.c ------------------------------------------------------------------------------ */
+
+/* The context of fit_report_try(); 'cli' is borrowed. */
+struct fit_report_tries {
+  const struct cli *cli;
+  size_t n, most; /* candidates tried so far, and at most in all */
+};
+
+/* With --verbose, prints a line per candidate: a gpnn_choose_listener. */
+void fit_report_try(void *context, const struct gpnn_candidate *candidate);
+
+/*
+ * Records in parameters which index they belong to, and adds comments for readers; 'view' is that
+ * of the target that they were fitted to.  Errors: GPNN_ENOMEM, with some of this done.
+ */
+GPNN_MUST_CHECK enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
+                                                     const struct gpnn_dataset *view,
+                                                     const struct gpnn_choose_report *report,
+                                                     struct gpnn_error *err);
+
+/* Warns about what makes params[n], of 'n' targets, doubtful; with --verbose, also reports how they
+ * were found.  'thin' is as in struct gpnn_fit_options. */
+void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_parameters *params,
+                      double thin, const struct gpnn_fit_report *fit);
+
+/* With --verbose, says what several members gain and cost, if there are several. */
+void fit_report_stack(const struct cli *cli, const struct gpnn_choose_stack *stack);
+
+/* ---- the report as JSON, if there is one ----------------------------------------------------- */
+
+/* Around what is reported of all targets. */
+void fit_report_open(const struct cli *cli, const struct gpnn_dataset *dataset);
+void fit_report_close(const struct cli *cli);
+
+/* Begins with the names of the 'n' targets from 'first' on and the list of what was tried, which
+ * candidates and transforms are then added to; then comes the result; then the end. */
+void fit_report_begin(const struct cli *cli, const struct gpnn_dataset *dataset, size_t first,
+                      size_t n);
+void fit_report_tried_transform(const struct cli *cli,
+                                const struct gpnn_transform_candidate *candidate);
+void fit_report_end_tried(const struct cli *cli);
+/* 'params' are those of the first target. */
+void fit_report_result(const struct cli *cli, const struct gpnn_parameters *params,
+                       const struct gpnn_choose_report *result);
+void fit_report_end(const struct cli *cli);
+
+/* ---- transforms.c -------------------------------------------------------------------------- */
+
+/* A zeroed object may be released. */
+struct fit_transforms {
+  const struct gpnn_dataset *dataset;   /* borrowed: the targets as they are */
+  struct gpnn_transformed *transformed; /* owned; NULL: no target is */
+  size_t first, n;                      /* the targets concerned */
+  struct gpnn_transform *of;            /* owned; of all targets; the kind none: not transformed */
+};
+
+/* Fits and applies transforms of the kind that the arguments say to the 'n' targets from 'first'
+ * on. 'transforms' must be zeroed; the caller releases it, also after a failure. */
+GPNN_MUST_CHECK enum gpnn_status fit_transforms_set(struct fit_transforms *transforms,
+                                                    const struct fit_arguments *a,
+                                                    const struct gpnn_dataset *dataset,
+                                                    size_t first, size_t n, struct gpnn_error *err);
+
+/* The same with kinds that are chosen, given the parameters of these targets as they are. */
+GPNN_MUST_CHECK enum gpnn_status
+fit_transforms_choose(struct fit_transforms *transforms, const struct cli *cli,
+                      const struct fit_arguments *a, const struct gpnn_dataset *dataset,
+                      size_t first, size_t n, const struct gpnn_parameters *params,
+                      struct gpnn_error *err);
+
+/* Decides whether the parameters of transformed targets ('with') predict better than those of the
+ * targets as they are ('without'), on the average over the targets that are transformed, and says
+ * so in a comment of either. */
+GPNN_MUST_CHECK enum gpnn_status
+fit_transforms_compare(const struct fit_transforms *transforms, const struct cli *cli,
+                       const struct fit_arguments *a, struct gpnn_parameters *without,
+                       struct gpnn_parameters *with, bool *pays, struct gpnn_error *err);
+
+/* Records the transforms in the parameters of the targets. */
+void fit_transforms_record(const struct fit_transforms *transforms, struct gpnn_parameters *params);
+
+void fit_transforms_release(struct fit_transforms *transforms);
+
+/* ---- labels.c ------------------------------------------------------------------------------ */
+
+/* Fits target 'target' of 'dataset', which holds classes, choosing whatever was left open. */
+GPNN_MUST_CHECK enum gpnn_status fit_labels(const struct cli *cli, const struct fit_arguments *a,
+                                            const struct gpnn_dataset *dataset, size_t target,
+                                            struct gpnn_parameters *params, struct gpnn_error *err);
+
+/* ---- counts.c: regression on pseudo-targets ------------------------------------------------ */
+
+/*
+ * Fits the parameters of target 't' of 'dataset', and adds its pseudo-targets to 'state'.
+ * GPNN_EDATA: its values are not counts; then '*is_counts' is false, and otherwise true.
+ */
+GPNN_MUST_CHECK enum gpnn_status fit_counts(const struct cli *cli, const struct fit_arguments *a,
+                                            const struct gpnn_dataset *dataset, size_t t,
+                                            struct gpnn_state *state,
+                                            struct gpnn_parameters *params, bool *is_counts,
+                                            struct gpnn_error *err);
+
+/* ---- methods.c: those with an estimation of their own -------------------------------------- */
+
+/* Fits target 'target' of 'index'.  Of a->choose only the kernel, the neighbours, the mean and the
+ * start are used, if they were given. */
+GPNN_MUST_CHECK enum gpnn_status fit_conjugate(const struct cli *cli, const struct fit_arguments *a,
+                                               const struct gpnn_index *index, size_t target,
+                                               struct gpnn_parameters *params,
+                                               struct gpnn_error *err);
+
+/* Fits the classes of target 'target' of the index, reports how, and adds omega to 'state' if it is
+ * learnt.  'params' is zeroed. */
+GPNN_MUST_CHECK enum gpnn_status
+fit_polya_gamma(const struct cli *cli, const struct fit_arguments *a,
+                const struct gpnn_index *index, size_t target, struct gpnn_state *state,
+                struct gpnn_parameters *params, struct gpnn_error *err);
 
 #endif

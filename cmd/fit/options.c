@@ -1,10 +1,9 @@
+#include "cmd/fit/fit.h"
+
 #include <string.h>
 #include <unistd.h>
 
 #include "base/number.h"
-#include "cmd/fit/counts.h"
-#include "cmd/fit/fit.h"
-#include "cmd/fit/row_weights.h"
 
 static bool wrong(const struct cli *cli, const char *option, const char *allowed)
 {
@@ -148,13 +147,55 @@ static bool resolve_lengthscales(const struct cli *cli, struct fit_arguments *a)
   return true;
 }
 
+bool fit_asks_for_counts(const struct fit_arguments *a)
+{
+  return a->likelihood != FIT_LIKELIHOOD_AUTO &&
+         gpnn_likelihood_is_of_counts((enum gpnn_likelihood)a->likelihood);
+}
+
+/* Refuses to write numbers for every row to a terminal. */
+static bool check_terminal(const struct cli *cli)
+{
+  if (strcmp(cli->output, "-") != 0 || !isatty(STDOUT_FILENO)) return true;
+  return cli_refuse(cli,
+                    "these parameters come with numbers for every row, which a terminal cannot "
+                    "show: give -o FILE, or a pipe");
+}
+
+/* Checks the options that counts do not take, and where the result goes. */
+static bool resolve_counts(const struct cli *cli, struct fit_arguments *a)
+{
+  static const char *const others[] = {"preset", "method", "transform", "lengthscales", "members"};
+  if (a->dispersion > 0 && a->likelihood != GPNN_LIKELIHOOD_NEGBIN)
+    return cli_refuse(cli, "option --fix: a dispersion needs --likelihood negbin");
+  if (!fit_asks_for_counts(a)) return true;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (cli_given(cli, others[i]))
+      return cli_refuse(cli, "option --%s does not apply to the likelihoods of counts", others[i]);
+  a->is_shared = false;
+  return check_terminal(cli);
+}
+
+/* Checks that the weights are not asked for where there are none. */
+static bool resolve_row_weights(const struct cli *cli, const struct fit_arguments *a)
+{
+  static const char option[] = "option --row-weights:";
+  if (a->row_weights == FIT_ROW_WEIGHTS_NO) return true;
+  if (a->choose.likelihood != GPNN_LIKELIHOOD_LOCAL &&
+      a->choose.likelihood != GPNN_LIKELIHOOD_STUDENT)
+    return cli_refuse(cli, "%s only with --likelihood local or student", option);
+  if (a->transform != GPNN_TRANSFORM_NONE || a->method != FIT_LOCAL)
+    return cli_refuse(cli, "%s not with --transform, nor with --method conjugate", option);
+  return check_terminal(cli);
+}
+
 bool fit_resolve(const struct cli *cli, void *arguments)
 {
   struct fit_arguments *a = arguments;
   return check_conjugate(cli, a) && check_inference(cli, a) && resolve_kl_weight(cli, a) &&
          apply_preset(cli, a) && resolve_model(cli, a) && resolve_estimation(cli, a) &&
-         resolve_transform(cli, a) && resolve_lengthscales(cli, a) && fit_counts_resolve(cli, a) &&
-         fit_row_weights_resolve(cli, a) &&
+         resolve_transform(cli, a) && resolve_lengthscales(cli, a) && resolve_counts(cli, a) &&
+         resolve_row_weights(cli, a) &&
          cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
          cli_check_overwrite(cli, cli->output, a->like);
 }
@@ -186,4 +227,90 @@ void fit_start(const struct cli *cli, struct fit_arguments *a, const struct gpnn
   choose->kernel = choose->kernel && a->kernel != NULL;
   choose->ard = choose->ard && cli_given(cli, "ard");
   choose->neighbours = false;
+}
+
+/* ---- what suits the targets ---------------------------------------------------------------- */
+
+static bool holds_classes(const struct gpnn_dataset *dataset, size_t target)
+{
+  return gpnn_dataset_n_classes(gpnn_dataset_target(dataset, target)) > 0;
+}
+
+bool fit_labels_any(const struct gpnn_dataset *dataset)
+{
+  size_t n = gpnn_dataset_n_targets(dataset);
+  for (size_t t = 0; t < n; t++)
+    if (holds_classes(dataset, t)) return true;
+  return false;
+}
+
+static const char *target_name(const struct gpnn_dataset *view, char shown[GPNN_MASK_BYTES])
+{
+  const char *name = view->schema.target.name;
+  return gpnn_mask(shown, name, strlen(name));
+}
+
+/* Options that say how numbers are fitted. */
+static enum gpnn_status check_classes(const struct cli *cli, const struct fit_arguments *a,
+                                      const struct gpnn_dataset *view, struct gpnn_error *err)
+{
+  static const char *const others[] = {"preset",        "method",    "objective",
+                                       "mean-function", "transform", "lengthscales"};
+  char shown[GPNN_MASK_BYTES];
+  const char *name = target_name(view, shown);
+  bool by_labels =
+      a->likelihood == FIT_LIKELIHOOD_AUTO || a->likelihood == (int)GPNN_LIKELIHOOD_CATEGORICAL;
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    if (cli_given(cli, others[i]))
+      return gpnn_fail(err, GPNN_EINVAL,
+                       "option --%s: does not apply to target '%s', which holds classes", others[i],
+                       name);
+  if (!by_labels)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "option --likelihood: target '%s' holds classes, whose likelihood is "
+                     "categorical, or auto",
+                     name);
+  if (a->choose.like != NULL)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "option --like: does not apply to target '%s', which holds classes", name);
+  if (a->choose.fit.fixed_kernelscale > 0 && a->inference == GPNN_INFERENCE_LINK)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "option --fix: the kernel scale of target '%s', which holds classes, is 1",
+                     name);
+  return GPNN_OK;
+}
+
+static enum gpnn_status check_number(const struct fit_arguments *a, const struct gpnn_dataset *view,
+                                     bool any_classes, struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  const struct gpnn_link *fixed = &a->choose.fit.fixed_link;
+  bool fixes_link =
+      fixed->slope > 0 || fixed->evidence > 0 || fixed->floor > 0 || fixed->spread > 0;
+  if (a->likelihood == (int)GPNN_LIKELIHOOD_CATEGORICAL)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "option --likelihood: target '%s' is a number: if it stands for classes, make "
+                     "the index with gpnn-index --classes",
+                     target_name(view, shown));
+  if (a->inference == GPNN_INFERENCE_POLYA_GAMMA && !any_classes)
+    return gpnn_fail(err, GPNN_EINVAL, "option --inference: target '%s' is a number, not a class",
+                     target_name(view, shown));
+  if (fixes_link && !any_classes)
+    return gpnn_fail(err, GPNN_EINVAL, "option --fix: target '%s' is a number and has no link",
+                     target_name(view, shown));
+  return GPNN_OK;
+}
+
+enum gpnn_status fit_labels_check(const struct cli *cli, const struct fit_arguments *a,
+                                  const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  size_t n = gpnn_dataset_n_targets(dataset);
+  bool any_classes = fit_labels_any(dataset);
+  enum gpnn_status status = GPNN_OK;
+  for (size_t t = 0; t < n && status == GPNN_OK; t++) {
+    const struct gpnn_dataset *view = gpnn_dataset_target(dataset, t);
+    status = holds_classes(dataset, t) ? check_classes(cli, a, view, err)
+                                       : check_number(a, view, any_classes, err);
+  }
+  return status;
 }

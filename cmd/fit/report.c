@@ -1,21 +1,23 @@
-#include "cmd/fit/report.h"
+#include "cmd/fit/fit.h"
 
 #include <stdio.h>
 
+#include "cmd/common/json.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/report.h"
 #include "kernel/coefficients.h"
 
-const char *fit_report_describe(const struct gpnn_candidate *candidate,
-                                char text[FIT_REPORT_NAME_BYTES])
+enum { NAME_BYTES = 96 };
+
+/* A candidate in words: "exp ARD by loo of 32".  Returns 'text'. */
+static const char *describe(const struct gpnn_candidate *candidate, char text[NAME_BYTES])
 {
   char kernel[GPNN_KERNEL_BYTES], of[32] = "";
   gpnn_kernel_write(candidate->kernel, candidate->smoothness, kernel);
   if (candidate->k > 0) snprintf(of, sizeof of, " of %zu", candidate->k);
   static const char *const rotations[] = {"", " whitened", " rotated"};
-  snprintf(text, FIT_REPORT_NAME_BYTES, "%s %s%s by %s%s", kernel,
-           candidate->ard ? "ARD" : "isotropic", rotations[candidate->rotate],
-           gpnn_objective_name(candidate->objective), of);
+  snprintf(text, NAME_BYTES, "%s %s%s by %s%s", kernel, candidate->ard ? "ARD" : "isotropic",
+           rotations[candidate->rotate], gpnn_objective_name(candidate->objective), of);
   return text;
 }
 
@@ -25,17 +27,37 @@ static const char *score_name(const struct gpnn_candidate *candidate)
   return candidate->objective == GPNN_OBJECTIVE_LABELS ? "log loss" : "NLL";
 }
 
+static void put_candidate(struct json *report, const char *key,
+                          const struct gpnn_candidate *candidate)
+{
+  static const char *const rotations[] = {"none", "whiten", "learn"};
+  char name[NAME_BYTES], kernel[GPNN_KERNEL_BYTES];
+  gpnn_kernel_write(candidate->kernel, candidate->smoothness, kernel);
+  json_open(report, key, '{');
+  json_text(report, "name", describe(candidate, name));
+  json_text(report, "kernel", kernel);
+  json_flag(report, "ard", candidate->ard);
+  json_text(report, "rotate", rotations[candidate->rotate]);
+  json_text(report, "objective", gpnn_objective_name(candidate->objective));
+  json_count(report, "neighbours", candidate->neighbours);
+  bool of_labels = candidate->objective == GPNN_OBJECTIVE_LABELS;
+  json_number(report, of_labels ? "log-loss" : "nll", candidate->nll);
+  json_number(report, "standard-error", candidate->standard_error);
+  json_number(report, of_labels ? "error" : "rmse", of_labels ? candidate->error : candidate->rmse);
+  json_close(report, '}');
+}
+
 void fit_report_try(void *context, const struct gpnn_candidate *candidate)
 {
   struct fit_report_tries *telling = context;
-  char text[FIT_REPORT_NAME_BYTES];
+  char text[NAME_BYTES];
   progress_at_most("models tried", ++telling->n, telling->most);
   bool of_labels = candidate->objective == GPNN_OBJECTIVE_LABELS;
   cli_note(telling->cli, "tried %-39s %3zu neighbours: %s %.4f (%.4f), %s %.4f",
-           fit_report_describe(candidate, text), candidate->neighbours, score_name(candidate),
-           candidate->nll, candidate->standard_error, of_labels ? "error" : "RMSE",
+           describe(candidate, text), candidate->neighbours, score_name(candidate), candidate->nll,
+           candidate->standard_error, of_labels ? "error" : "RMSE",
            of_labels ? candidate->error : candidate->rmse);
-  fit_report_tried(telling->cli, candidate);
+  if (telling->cli->report != NULL) put_candidate(telling->cli->report, NULL, candidate);
 }
 
 /* Says how the parameters were found, as a comment. */
@@ -54,13 +76,12 @@ static enum gpnn_status comment_fit(struct gpnn_parameters *params, size_t n,
 }
 
 /* What the members score together.  Returns 'text'. */
-static const char *describe_scores(const struct gpnn_choose_stack *stack,
-                                   char text[FIT_REPORT_NAME_BYTES])
+static const char *describe_scores(const struct gpnn_choose_stack *stack, char text[NAME_BYTES])
 {
   if (stack->member->objective == GPNN_OBJECTIVE_LABELS)
-    snprintf(text, FIT_REPORT_NAME_BYTES, "log loss %.4f", stack->nll);
+    snprintf(text, NAME_BYTES, "log loss %.4f", stack->nll);
   else
-    snprintf(text, FIT_REPORT_NAME_BYTES, "NLL %.4f, RMSE %.4f", stack->nll, stack->rmse);
+    snprintf(text, NAME_BYTES, "NLL %.4f, RMSE %.4f", stack->nll, stack->rmse);
   return text;
 }
 
@@ -70,15 +91,14 @@ static enum gpnn_status comment_stack(struct gpnn_parameters *params,
                                       struct gpnn_error *err)
 {
   const struct gpnn_choose_stack *stack = &report->stack;
-  char text[FIT_REPORT_NAME_BYTES], scores[FIT_REPORT_NAME_BYTES];
+  char text[NAME_BYTES], scores[NAME_BYTES];
   if (stack->n == 0) return GPNN_OK;
   enum gpnn_status status = gpnn_parameters_comment(
       params, err, "%zu members: %s (%zu rows left out); prediction takes %zu times as long",
       stack->n, describe_scores(stack, scores), stack->n_rows, stack->n);
   for (size_t k = 0; k < stack->n && status == GPNN_OK; k++)
-    status =
-        gpnn_parameters_comment(params, err, "member %zu: %s, weight %.2f", k + 1,
-                                fit_report_describe(&stack->member[k], text), stack->weight[k]);
+    status = gpnn_parameters_comment(params, err, "member %zu: %s, weight %.2f", k + 1,
+                                     describe(&stack->member[k], text), stack->weight[k]);
   return status;
 }
 
@@ -88,7 +108,7 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
                                      struct gpnn_error *err)
 {
   const struct gpnn_candidate *chosen = &report->chosen, *next = &report->runner_up;
-  char text[FIT_REPORT_NAME_BYTES];
+  char text[NAME_BYTES];
   /* A Gaussian likelihood is calibrated as published, which no cross-fit is. */
   if (params->likelihood == GPNN_LIKELIHOOD_GAUSSIAN)
     params->provenance.estimation = (struct gpnn_estimation){0};
@@ -102,11 +122,11 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
   if (status == GPNN_OK && next->kernel != NULL)
     status = gpnn_parameters_comment(params, err,
                                      "chosen: %s, %s %.4f with %zu neighbours (%zu rows left out)",
-                                     fit_report_describe(chosen, text), score_name(chosen),
-                                     chosen->nll, chosen->neighbours, report->n_rows);
+                                     describe(chosen, text), score_name(chosen), chosen->nll,
+                                     chosen->neighbours, report->n_rows);
   if (status == GPNN_OK && next->kernel != NULL)
     status = gpnn_parameters_comment(params, err, "runner-up: %s, %s %.4f with %zu neighbours",
-                                     fit_report_describe(next, text), score_name(next), next->nll,
+                                     describe(next, text), score_name(next), next->nll,
                                      next->neighbours);
   if (status == GPNN_OK && report->fewest.kernel != NULL)
     status =
@@ -158,8 +178,105 @@ void fit_report_found(const struct cli *cli, size_t n, const struct gpnn_paramet
 
 void fit_report_stack(const struct cli *cli, const struct gpnn_choose_stack *stack)
 {
-  char scores[FIT_REPORT_NAME_BYTES];
+  char scores[NAME_BYTES];
   if (stack->n == 0) return;
   cli_note(cli, "%zu members together: %s (%zu rows left out); prediction takes %zu times as long",
            stack->n, describe_scores(stack, scores), stack->n_rows, stack->n);
+}
+
+/* ---- as JSON ------------------------------------------------------------------------------- */
+
+void fit_report_open(const struct cli *cli, const struct gpnn_dataset *dataset)
+{
+  if (cli->report == NULL) return;
+  json_count(cli->report, "rows", dataset->n);
+  json_count(cli->report, "inputs", dataset->d);
+  json_open(cli->report, "fits", '[');
+}
+
+void fit_report_close(const struct cli *cli)
+{
+  if (cli->report != NULL) json_close(cli->report, ']');
+}
+
+void fit_report_begin(const struct cli *cli, const struct gpnn_dataset *dataset, size_t first,
+                      size_t n)
+{
+  struct json *report = cli->report;
+  if (report == NULL) return;
+  json_open(report, NULL, '{');
+  json_open(report, "targets", '[');
+  for (size_t t = first; t < first + n; t++)
+    json_text(report, NULL, gpnn_dataset_target(dataset, t)->schema.target.name);
+  json_close(report, ']');
+  json_open(report, "tried", '[');
+}
+
+void fit_report_end_tried(const struct cli *cli)
+{
+  if (cli->report != NULL) json_close(cli->report, ']');
+}
+
+void fit_report_end(const struct cli *cli)
+{
+  if (cli->report != NULL) json_close(cli->report, '}');
+}
+
+void fit_report_tried_transform(const struct cli *cli,
+                                const struct gpnn_transform_candidate *candidate)
+{
+  struct json *report = cli->report;
+  if (report == NULL) return;
+  json_open(report, NULL, '{');
+  json_text(report, "transform", gpnn_transform_name(candidate->kind));
+  json_number(report, "nll", candidate->nll);
+  json_number(report, "gain", candidate->gain);
+  json_number(report, "standard-error", candidate->standard_error);
+  json_flag(report, "larger-errors", candidate->harms);
+  json_close(report, '}');
+}
+
+static void put_fit(struct json *report, const struct gpnn_fit_report *fit)
+{
+  bool blocks = fit->objective == GPNN_OBJECTIVE_BLOCK;
+  json_open(report, "fit", '{');
+  json_text(report, "objective", gpnn_objective_name(fit->objective));
+  json_number(report, "value", fit->value);
+  json_count(report, "rows", blocks ? fit->n_blocks * fit->block_size : fit->n_rows);
+  json_count(report, "evaluations", fit->optimize.n_evaluations);
+  json_text(report, "outcome", fit->optimize.outcome);
+  json_close(report, '}');
+}
+
+static void put_stack(struct json *report, const struct gpnn_choose_stack *stack)
+{
+  char name[NAME_BYTES];
+  json_open(report, "members", '[');
+  for (size_t k = 0; k < stack->n; k++) {
+    json_open(report, NULL, '{');
+    json_text(report, "name", describe(&stack->member[k], name));
+    json_number(report, "weight", stack->weight[k]);
+    json_close(report, '}');
+  }
+  json_close(report, ']');
+  if (stack->n == 0) return;
+  bool of_labels = stack->member->objective == GPNN_OBJECTIVE_LABELS;
+  json_number(report, of_labels ? "members-log-loss" : "members-nll", stack->nll);
+  if (!of_labels) json_number(report, "members-rmse", stack->rmse);
+}
+
+void fit_report_result(const struct cli *cli, const struct gpnn_parameters *params,
+                       const struct gpnn_choose_report *result)
+{
+  struct json *report = cli->report;
+  if (report == NULL) return;
+  put_fit(report, &result->fit);
+  if (result->runner_up.kernel != NULL) {
+    json_count(report, "left-out-rows", result->n_rows);
+    put_candidate(report, "chosen", &result->chosen);
+    put_candidate(report, "runner-up", &result->runner_up);
+  }
+  json_count(report, "neighbours", params->neighbours);
+  put_stack(report, &result->stack);
+  json_text(report, "transform", gpnn_transform_name(params->transform.kind));
 }

@@ -1,9 +1,8 @@
-#include "cmd/fit/transforms.h"
+#include "cmd/fit/fit.h"
 
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "cmd/fit/report.h"
 
 static enum gpnn_status init(struct fit_transforms *transforms, const struct gpnn_dataset *dataset,
                              size_t first, size_t n, struct gpnn_error *err)
