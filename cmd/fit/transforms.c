@@ -4,8 +4,9 @@
 
 #include "base/memory.h"
 
-static enum gpnn_status init(struct fit_transforms *transforms, const struct gpnn_dataset *dataset,
-                             size_t first, size_t n, struct gpnn_error *err)
+static enum gpnn_status transforms_init(struct fit_transforms *transforms,
+                                        const struct gpnn_dataset *dataset, size_t first, size_t n,
+                                        struct gpnn_error *err)
 {
   transforms->dataset = dataset;
   transforms->first = first;
@@ -38,7 +39,7 @@ enum gpnn_status fit_transforms_set(struct fit_transforms *transforms,
                                     struct gpnn_error *err)
 {
   enum gpnn_transform_kind kind = (enum gpnn_transform_kind)a->transform;
-  enum gpnn_status status = init(transforms, dataset, first, n, err);
+  enum gpnn_status status = transforms_init(transforms, dataset, first, n, err);
   for (size_t t = first; t < first + n && status == GPNN_OK && kind != GPNN_TRANSFORM_NONE; t++)
     status = gpnn_transformed_fit(&transforms->of[t], gpnn_dataset_target(dataset, t), kind,
                                   a->choose.fit.seed, err);
@@ -59,7 +60,7 @@ enum gpnn_status fit_transforms_choose(struct fit_transforms *transforms, const 
                                        const struct gpnn_parameters *params, struct gpnn_error *err)
 {
   struct cli about = *cli;
-  enum gpnn_status status = init(transforms, dataset, first, n, err);
+  enum gpnn_status status = transforms_init(transforms, dataset, first, n, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
     const struct gpnn_dataset *view = gpnn_dataset_target(dataset, first + t);
     struct gpnn_transform_candidate chosen;

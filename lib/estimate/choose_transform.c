@@ -37,7 +37,7 @@ struct scoring {
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-static bool allocate(struct scoring *s, size_t n)
+static bool scoring_alloc(struct scoring *s, size_t n)
 {
   enum { ARRAYS = 11 };
   s->n = n;
@@ -85,7 +85,7 @@ static enum gpnn_status draw_rows(struct scoring *s, struct gpnn_error *err)
   size_t d = data->d, p = data->n_regressors;
   struct gpnn_rng rng;
   uint64_t *drawn = gpnn_alloc(fitted + n, 1, sizeof *drawn);
-  if (drawn == NULL || !allocate(s, n)) {
+  if (drawn == NULL || !scoring_alloc(s, n)) {
     free(drawn);
     return gpnn_fail_memory(err, "for a choice");
   }

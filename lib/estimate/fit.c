@@ -195,9 +195,9 @@ static enum gpnn_status check_options(const struct gpnn_dataset *dataset,
   return GPNN_OK;
 }
 
-static enum gpnn_status allocate(const struct gpnn_dataset *dataset,
-                                 const struct gpnn_fit_options *options,
-                                 struct gpnn_parameters *params, struct gpnn_error *err)
+static enum gpnn_status params_init(const struct gpnn_dataset *dataset,
+                                    const struct gpnn_fit_options *options,
+                                    struct gpnn_parameters *params, struct gpnn_error *err)
 {
   size_t n_terms = gpnn_mean_width(options->mean, dataset->d, dataset->n_regressors);
   params->covariance.kernel = options->kernel;
@@ -290,7 +290,7 @@ static enum gpnn_status run_stages(const struct gpnn_fit_targets *targets,
   if (options->second != GPNN_OBJECTIVE_NONE) first.learn_rotation = false;
   enum gpnn_status status = measure_spread(targets->dataset, options->seed, &spread, err);
   for (size_t t = 0; t < targets->n && status == GPNN_OK; t++) {
-    status = allocate(&targets->dataset[t], options, &targets->params[t], err);
+    status = params_init(&targets->dataset[t], options, &targets->params[t], err);
     if (status == GPNN_OK)
       start_parameters(options, start_of(options, t), &spread, &targets->params[t]);
     if (status == GPNN_OK && options->first == GPNN_OBJECTIVE_LABELS)

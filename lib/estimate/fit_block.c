@@ -279,7 +279,7 @@ struct problem {
                             NULL if none is known */
 };
 
-static enum gpnn_status allocate(struct problem *problem, struct gpnn_error *err)
+static enum gpnn_status problem_alloc(struct problem *problem, struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = problem->targets->dataset;
   size_t n = problem->block_size * problem->n_blocks, n_targets = problem->targets->n;
@@ -320,7 +320,7 @@ static enum gpnn_status draw_rows(struct problem *problem, struct gpnn_error *er
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, options->seed, GPNN_RNG_ESTIMATE);
   enum gpnn_status status = rows == NULL ? gpnn_fail_memory(err, "for the rows to estimate from")
-                                         : allocate(problem, err);
+                                         : problem_alloc(problem, err);
   if (status == GPNN_OK) status = gpnn_rng_sample(&rng, dataset->n, n, rows, err);
   for (size_t i = 0; status == GPNN_OK && i < n; i++)
     memcpy(problem->x + i * d, dataset->x + rows[i] * d, d * sizeof *problem->x);

@@ -120,7 +120,7 @@ static size_t parameters_of(const struct gpnn_parameters *params)
   return params->covariance.n_lengthscales + 3 + (n_bias == 0 ? 0 : GPNN_LINK_NUMBERS + n_bias);
 }
 
-static bool allocate(struct gpnn_fit_coordinates *c)
+static bool coordinates_alloc(struct gpnn_fit_coordinates *c)
 {
   size_t n = c->targets->n;
   c->parameter = gpnn_alloc(n, c->width, sizeof *c->parameter);
@@ -144,7 +144,7 @@ enum gpnn_status gpnn_fit_coordinates_init(struct gpnn_fit_coordinates *coordina
                                      .prior_sd = log(options->prior_factor),
                                      .same_ratio =
                                          options->same_ratio && options->fixed_noise == 0};
-  if (!allocate(&own)) {
+  if (!coordinates_alloc(&own)) {
     gpnn_fit_coordinates_release(&own);
     return gpnn_fail_memory(err, "for the parameters");
   }

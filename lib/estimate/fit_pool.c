@@ -215,7 +215,7 @@ static size_t neighbours_of(const struct gpnn_fit_problem *problem)
   return k < n - 1 ? k : n - 1;
 }
 
-static enum gpnn_status allocate(struct gpnn_fit_problem *problem, struct gpnn_error *err)
+static enum gpnn_status pool_alloc(struct gpnn_fit_problem *problem, struct gpnn_error *err)
 {
   const struct gpnn_fit_options *options = problem->options;
   struct gpnn_fit_pool *pool = &problem->pool;
@@ -294,7 +294,7 @@ static enum gpnn_status count_classes(struct gpnn_fit_problem *problem, struct g
 
 enum gpnn_status gpnn_fit_pool_init(struct gpnn_fit_problem *problem, struct gpnn_error *err)
 {
-  enum gpnn_status status = allocate(problem, err);
+  enum gpnn_status status = pool_alloc(problem, err);
   if (status == GPNN_OK) status = count_classes(problem, err);
   if (status == GPNN_OK) status = allocate_squares(problem, err);
   return status == GPNN_OK ? draw_pool(problem, err) : status;

@@ -144,9 +144,9 @@ struct gpnn_latent {
                               others, in units of its variance */
   double *nearest;       /* channels by n: distance to the nearest of these rows, in lengthscales;
                             infinite if there are none */
-  double *noise;         /* channels by n, zeroed by the caller: what the noise variance of an
-                            observation of the row exceeds that of the parameters' covariance by, where
-                            levels of a grid have their own; other models leave it */
+  double *noise;         /* channels by n, zeroed by the caller: noise variance of an observation of
+                            the row beyond that of the parameters; only grids, whose levels may have
+                            noise of their own, write it */
 };
 
 /*

@@ -108,7 +108,7 @@ static void objective_init(struct gpnn_polya_gamma_objective *objective,
 }
 
 /* Makes room for the rows of the steps between two searches. */
-static enum gpnn_status allocate(struct problem *problem, struct gpnn_error *err)
+static enum gpnn_status problem_alloc(struct problem *problem, struct gpnn_error *err)
 {
   const struct gpnn_polya_gamma_options *options = problem->options;
   size_t n = problem->objective.data->n, d = problem->objective.data->d;
@@ -142,7 +142,7 @@ static enum gpnn_status problem_init(struct problem *problem, const struct gpnn_
   double work = (double)(problem->batch * problem->k * problem->k) *
                 (double)(objective->n_channels * problem->k + 10 * dataset->d);
   objective->threads = gpnn_threads_for(options->threads, (size_t)(work / least));
-  enum gpnn_status status = allocate(problem, err);
+  enum gpnn_status status = problem_alloc(problem, err);
   if (status != GPNN_OK) return status;
   return gpnn_team_new(&objective->team, objective->threads, err);
 }

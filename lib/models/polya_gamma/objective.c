@@ -71,7 +71,7 @@ struct evaluation {
   double *by_site;                      /* 2 n_channels for each row: of its own divergence */
 };
 
-static void release(struct evaluation *e)
+static void evaluation_release(struct evaluation *e)
 {
   for (size_t t = 0; e->rows != NULL && t < e->n_threads; t++)
     gpnn_polya_gamma_row_release(&e->rows[t]);
@@ -81,7 +81,7 @@ static void release(struct evaluation *e)
   free(e->by_omega);
 }
 
-static bool allocate(struct evaluation *e, bool with_gradient)
+static bool evaluation_alloc(struct evaluation *e, bool with_gradient)
 {
   size_t n = e->batch->n, n_channels = e->objective->n_channels, k = e->batch->k;
   e->rows = gpnn_alloc(e->n_threads, 1, sizeof *e->rows);
@@ -221,7 +221,7 @@ enum gpnn_status gpnn_polya_gamma_evaluate(const struct gpnn_polya_gamma_objecti
                                            .most = batch->k,
                                            .n_channels = objective->n_channels,
                                            .is_common = !objective->learns_omega};
-  if (inverse == NULL || !allocate(&e, gradient != NULL)) {
+  if (inverse == NULL || !evaluation_alloc(&e, gradient != NULL)) {
     status = gpnn_fail_memory(err, "for neighbourhoods");
   } else {
     gpnn_covariance_expand(objective->covariance, d, objective->data->group, inverse);
@@ -229,7 +229,7 @@ enum gpnn_status gpnn_polya_gamma_evaluate(const struct gpnn_polya_gamma_objecti
     status = gpnn_team_try(objective->team, (int)e.n_threads, batch->n, 1, evaluate_row, &e, err);
     if (status == GPNN_OK) status = add_up(&e, value, gradient, err);
   }
-  release(&e);
+  evaluation_release(&e);
   free(inverse);
   return status;
 }
