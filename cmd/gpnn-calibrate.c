@@ -20,7 +20,6 @@ static const struct cli_option options[] = {
     CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
     CLI_COUNT('m', "neighbours", neighbours, "M", "neighbours (as the parameters say)", 1, 1e6),
     SKIP_OPTION(skip_bad, "leave bad rows of TABLE out; all: however many"),
-    CLI_OLD_NAME(0, "by", "adjust"),
 };
 
 static const struct cli_tool tool = {

@@ -127,15 +127,6 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "score", score, "S", "conjugate: criterion", scores),
     CLI_TEXT(0, "start", start, "PARAMS", "start from these parameters"),
     CLI_SETTINGS(0, "tune", "NAME=VALUE", "finer points of the estimation; see the manual", tuning),
-    CLI_ALIAS(0, "blocks", "tune"),
-    CLI_ALIAS(0, "block-size", "tune"),
-    CLI_OLD_NAME(0, "steps", "tune"),
-    CLI_OLD_NAME(0, "batch", "tune"),
-    CLI_OLD_NAME(0, "refresh", "tune"),
-    CLI_OLD_NAME(0, "metric", "lengthscales"),
-    CLI_OLD_NAME(0, "mean", "mean-function"),
-    CLI_OLD_NAME(0, "k", "objective-neighbours"),
-    CLI_OLD_NAME('k', NULL, "kernel"),
 };
 
 static const struct cli_tool tool = {

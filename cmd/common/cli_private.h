@@ -28,8 +28,7 @@ void *cli_value(const struct cli_row *row);
 /* The tool's own rows, which come first, and the shared ones it wants; returns their number. */
 size_t cli_rows(struct cli *cli, void *arguments, struct cli_row rows[CLI_MAX_OPTIONS]);
 
-/* Reads options and operands, and notes the names of earlier releases.  False after saying what is
- * wrong. */
+/* Reads options and operands.  False after saying what is wrong. */
 bool cli_read(struct cli *cli, size_t n, const struct cli_row rows[], int argc, char **argv);
 
 /* ---- value.c -------------------------------------------------------------------------------- */

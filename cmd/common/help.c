@@ -70,7 +70,7 @@ void cli_print_help(const struct cli_tool *tool, size_t n, const struct cli_row 
 {
   printf("usage: %s %s\n%s\n\n", tool->name, tool->synopsis, tool->purpose);
   for (size_t i = 0; i < n; i++)
-    if (!cli_is_alias(rows[i].option) && rows[i].option->help != NULL) print_option(&rows[i]);
+    if (rows[i].option->help != NULL) print_option(&rows[i]);
   size_t length = strcspn(tool->name, " ");
   const char *mode = tool->name + length;
   if (tool->related != NULL) printf("\n%s\n", tool->related);

@@ -39,8 +39,6 @@ enum cli_type {
   CLI_TYPE_LIST,
   CLI_TYPE_PROBABILITIES,
   CLI_TYPE_SETTINGS,
-  CLI_TYPE_ALIAS,
-  CLI_TYPE_OLD_NAME,
 };
 
 /* A word that may be chosen, and what it stands for.  Lists end with CLI_END_OF_WORDS. */
@@ -73,7 +71,7 @@ struct cli_probabilities {
 };
 
 struct cli_option {
-  const char *name; /* long name; NULL for an alias that is a letter only */
+  const char *name; /* long name */
   char letter;      /* 0: long only */
   enum cli_type type;
   size_t at;            /* where in the arguments its value goes */
@@ -148,18 +146,5 @@ struct cli_option {
   {                                                         \
     NULL, 0, CLI_TYPE_FLAG, 0, NULL, NULL, 0, 0, NULL, NULL \
   }
-/* Another name for the option called 'now', not listed in help; or, if that is an option with
- * settings, for the setting that has this name */
-#define CLI_ALIAS(letter, name, now) CLI_ROW(ALIAS, letter, name, 0, now, NULL, 0, 0, NULL)
-/* The same for a name of an earlier release, whose use is answered with a note; to be taken away
- * with the next */
-#define CLI_OLD_NAME(letter, name, now) CLI_ROW(OLD_NAME, letter, name, 0, now, NULL, 0, 0, NULL)
-
-/* True of other names for an option. */
-bool cli_is_alias(const struct cli_option *option);
-
-/* The setting called name[length] of 'option'; NULL if it has none. */
-const struct cli_option *cli_find_setting(const struct cli_option *option, const char *name,
-                                          size_t length);
 
 #endif

@@ -70,56 +70,12 @@ size_t cli_rows(struct cli *cli, void *arguments, struct cli_row rows[CLI_MAX_OP
   return n;
 }
 
-static bool is_named(const struct cli_option *option, const char *name)
-{
-  return option->name != NULL && strcmp(option->name, name) == 0;
-}
-
 bool cli_given(const struct cli *cli, const char *name)
 {
   for (size_t i = 0; i < cli->tool->n_options; i++)
-    if (is_named(&cli->tool->options[i], name)) return (cli->given >> i & 1) != 0;
+    if (strcmp(cli->tool->options[i].name, name) == 0) return (cli->given >> i & 1) != 0;
   assert(false && "an option of the tool");
   return false;
-}
-
-/* ---- aliases ------------------------------------------------------------------------------ */
-
-bool cli_is_alias(const struct cli_option *option)
-{
-  return option->type == CLI_TYPE_ALIAS || option->type == CLI_TYPE_OLD_NAME;
-}
-
-/* The row that row 'i', if an alias, is another name for. */
-static size_t find_meant(size_t n, const struct cli_row rows[], size_t i)
-{
-  if (!cli_is_alias(rows[i].option)) return i;
-  size_t meant = 0;
-  while (meant < n && !is_named(rows[meant].option, rows[i].option->argument)) meant++;
-  assert(meant < n && !cli_is_alias(rows[meant].option));
-  return meant;
-}
-
-/* The row whose value an alias sets: that of an option, or of one of its settings. */
-static struct cli_row row_meant(const struct cli_option *alias, struct cli_row meant)
-{
-  if (!cli_is_alias(alias) || meant.option->type != CLI_TYPE_SETTINGS) return meant;
-  meant.option = cli_find_setting(meant.option, alias->name, strlen(alias->name));
-  assert(meant.option != NULL);
-  return meant;
-}
-
-/* "--metric is now --lengthscales" */
-static void note_old_name(const struct cli *cli, const struct cli_option *old,
-                          const struct cli_option *now)
-{
-  char was[64], setting[64] = "";
-  if (old->name != NULL)
-    snprintf(was, sizeof was, "--%s", old->name);
-  else
-    snprintf(was, sizeof was, "-%c", old->letter);
-  if (now->type == CLI_TYPE_SETTINGS) snprintf(setting, sizeof setting, " %s=VALUE", old->name);
-  cli_warn(cli, "%s is now --%s%s", was, now->name, setting);
 }
 
 /* ---- getopt_long -------------------------------------------------------------------------- */
@@ -130,24 +86,14 @@ static int argument_of(const struct cli_option *option)
   return option->type == CLI_TYPE_FLAG_OR ? optional_argument : required_argument;
 }
 
-/* The code of row 'i' for getopt_long.  An option and its other names have the same one, so that
- * the beginning they share is not ambiguous; but settings differ though they have one option. */
-static int long_code(size_t n, const struct cli_row rows[], size_t i)
-{
-  size_t meant = find_meant(n, rows, i);
-  bool is_setting = rows[meant].option->type == CLI_TYPE_SETTINGS;
-  return FIRST_LONG_ONLY + (int)(is_setting ? i : meant);
-}
-
 /* Fills what getopt_long wants from the rows. */
 static void getopt_tables(size_t n, const struct cli_row rows[], struct option *longs, char *shorts)
 {
   char *s = shorts;
   for (size_t i = 0; i < n; i++) {
     const struct cli_option *option = rows[i].option;
-    int argument = argument_of(rows[find_meant(n, rows, i)].option);
-    if (option->name != NULL)
-      *longs++ = (struct option){option->name, argument, NULL, long_code(n, rows, i)};
+    int argument = argument_of(option);
+    *longs++ = (struct option){option->name, argument, NULL, FIRST_LONG_ONLY + (int)i};
     if (option->letter == 0) continue;
     *s++ = option->letter;
     if (argument == required_argument) *s++ = ':';
@@ -156,12 +102,9 @@ static void getopt_tables(size_t n, const struct cli_row rows[], struct option *
   *s = '\0';
 }
 
-/* The row that getopt_long means by 'code' and, unless it is NULL, the long 'name'; 'n' if it is
- * none. */
-static size_t find_row(size_t n, const struct cli_row rows[], int code, const char *name)
+/* The row that getopt_long means by 'code'; 'n' if it is none. */
+static size_t find_row(size_t n, const struct cli_row rows[], int code)
 {
-  for (size_t i = 0; i < n && name != NULL; i++)
-    if (is_named(rows[i].option, name)) return i;
   if (code >= FIRST_LONG_ONLY) return (size_t)(code - FIRST_LONG_ONLY);
   for (size_t i = 0; i < n && code != 0; i++)
     if (rows[i].option->letter == code) return i;
@@ -177,13 +120,11 @@ static bool refuse_option(const struct cli *cli, size_t n, const struct cli_row 
   const char letter = (char)optopt;
   size_t length = strcspn(argument, "="), n_like = 0;
   if (option != NULL)
-    return cli_refuse(cli, "option --%s: %s",
-                      option->name != NULL ? option->name : option->argument,
+    return cli_refuse(cli, "option --%s: %s", option->name,
                       option->type == CLI_TYPE_FLAG ? "takes no value" : "its value is missing");
   if (optopt != 0) return cli_refuse(cli, "no such option: \"-%s\"", gpnn_mask(shown, &letter, 1));
   for (size_t i = 0; i < n; i++)
-    n_like += rows[i].option->name != NULL &&
-              strncmp(rows[i].option->name, argument + 2, length - 2) == 0;
+    n_like += strncmp(rows[i].option->name, argument + 2, length - 2) == 0;
   return cli_refuse(cli, "%s: \"%s\"",
                     n_like > 1 ? "more than one option begins so" : "no such option",
                     gpnn_mask(shown, argument, length));
@@ -204,24 +145,17 @@ bool cli_read(struct cli *cli, size_t n, const struct cli_row rows[], int argc, 
   char shorts[2 * CLI_MAX_OPTIONS + 1];
   getopt_tables(n, rows, longs, shorts);
   opterr = 0;
-  uint64_t old = 0; /* names of earlier releases, a bit each */
   for (;;) {
-    int at = -1; /* in 'longs' */
-    int code = getopt_long(argc, argv, shorts, longs, &at);
+    int code = getopt_long(argc, argv, shorts, longs, NULL);
     if (code == -1) break;
-    size_t i = find_row(n, rows, code == '?' ? optopt : code, at < 0 ? NULL : longs[at].name);
+    size_t i = find_row(n, rows, code == '?' ? optopt : code);
     if (code == '?')
       return refuse_option(cli, n, rows, argv[optind - 1], i < n ? rows[i].option : NULL);
-    size_t meant = find_meant(n, rows, i);
-    const struct cli_row row = row_meant(rows[i].option, rows[meant]);
-    if (!cli_set_value(cli, &row, optarg) || !remember(cli, row.option, optarg)) return false;
-    if (meant < cli->tool->n_options) cli->given |= (uint64_t)1 << meant;
-    if (rows[i].option->type == CLI_TYPE_OLD_NAME) old |= (uint64_t)1 << i;
+    if (!cli_set_value(cli, &rows[i], optarg) || !remember(cli, rows[i].option, optarg))
+      return false;
+    if (i < cli->tool->n_options) cli->given |= (uint64_t)1 << i;
   }
-  if (!cli->asked.json) cli->report = NULL;
-  for (size_t i = 0; i < n; i++) /* only now are --quiet and --json known */
-    if ((old >> i & 1) != 0)
-      note_old_name(cli, rows[i].option, rows[find_meant(n, rows, i)].option);
+  if (!cli->asked.json) cli->report = NULL; /* only now known */
   cli->n_operands = (size_t)(argc - optind);
   cli->operands = argv + optind;
   return true;

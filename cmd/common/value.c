@@ -174,8 +174,8 @@ static bool add_item(const struct cli *cli, const struct cli_row *row, const cha
 
 /* ---- settings ----------------------------------------------------------------------------- */
 
-const struct cli_option *cli_find_setting(const struct cli_option *option, const char *name,
-                                          size_t length)
+static const struct cli_option *find_setting(const struct cli_option *option, const char *name,
+                                             size_t length)
 {
   const struct cli_option *setting = option->settings;
   for (; setting->name != NULL; setting++)
@@ -199,7 +199,7 @@ static bool set_setting(const struct cli *cli, const struct cli_row *row, const 
 {
   const struct cli_option *option = row->option;
   size_t length = strcspn(text, "=");
-  const struct cli_option *setting = cli_find_setting(option, text, length);
+  const struct cli_option *setting = find_setting(option, text, length);
   if (setting == NULL || text[length] == '\0') return refuse_setting(cli, option, text);
   char name[64];
   snprintf(name, sizeof name, "%s %s", option->name, setting->name);

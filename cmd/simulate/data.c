@@ -288,9 +288,6 @@ static const struct cli_option options[] = {
     CLI_FLAG(0, "noiseless", truth, "columns before y: what is known of it without noise"),
     CLI_FLAG(0, "no-header", no_header, "write no header"),
     CLI_DELIMITER('d', "delimiter", delimiter, "C", "field delimiter (tab)"),
-    CLI_OLD_NAME(0, "rows", "size"),
-    CLI_OLD_NAME(0, "inputs", "input-law"),
-    CLI_OLD_NAME(0, "truth", "noiseless"),
 };
 
 static const struct cli_tool tool = {

@@ -94,8 +94,7 @@ extern const struct cli_word simulate_neighbours_words[], simulate_responses_wor
       CLI_CHOICE(0, "responses", options.responses, "HOW", "", simulate_responses_words),          \
       CLI_FLAG(0, "debias", options.debias, "remove the bias that means have at many rows"),       \
       CLI_DELIMITER('d', "delimiter", options.delimiter, "C",                                      \
-                    "field delimiter of the output (tab)"),                                        \
-      CLI_OLD_NAME(0, "rows", "size"), CLI_OLD_NAME(0, "inputs", "input-law")
+                    "field delimiter of the output (tab)")
 
 /* Checks and converts what was given; false after a usage error. */
 bool simulate_options_resolve(struct simulate_options *o, const struct cli *cli);

@@ -98,7 +98,6 @@ static const struct cli_option options[] = {
     CLI_FLAG(0, "dependent", dependent, "x2 equals x1, instead of independence given y"),
     CLI_CHOICE(0, "mask", mask, "VIEW", "only rows with x1 > 0, or with x2 < 0", masks),
     CLI_DELIMITER('d', "delimiter", delimiter, "C", "field delimiter (tab)"),
-    CLI_ALIAS(0, "rows", "size"),
 };
 
 static const struct cli_tool tool = {

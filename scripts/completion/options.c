@@ -104,8 +104,7 @@ int __wrap_cli_main(const struct cli_tool *tool, void *arguments, int argc, char
   for (size_t i = 0; tool->first_operand != NULL && tool->first_operand(i) != NULL; i++)
     printf("%s%s", i == 0 ? "" : " ", tool->first_operand(i));
   putchar('\n');
-  for (size_t i = 0; i < n; i++)
-    if (!cli_is_alias(rows[i].option)) print_option(tool->name, rows[i].option);
+  for (size_t i = 0; i < n; i++) print_option(tool->name, rows[i].option);
   return EXIT_SUCCESS;
 }
 

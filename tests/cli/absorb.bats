@@ -5,9 +5,9 @@ load helper
 
 # Owners of x1 (a.tsv a.gpi) and x2 (b.tsv b.gpi), parameters p.par of both, a pool, and answers.
 make_owners() {
-  gpnn-simulate views --rows 40 --mask x1 >a.tsv
-  gpnn-simulate views --rows 40 --mask x2 --first 1000 >b.tsv
-  gpnn-simulate views --rows 60 --first 10000 >pool.tsv
+  gpnn-simulate views -n 40 --mask x1 >a.tsv
+  gpnn-simulate views -n 40 --mask x2 --first 1000 >b.tsv
+  gpnn-simulate views -n 60 --first 10000 >pool.tsv
   for owner in a b; do
     gpnn-index -q -y y -x "x$([[ $owner == a ]] && echo 1 || echo 2)" --target-scale 0.1,1.5 --standardise none \
       --calibration-rows 0 -o $owner.gpi $owner.tsv

@@ -5,8 +5,8 @@ load helper
 
 # An owner of column x2 in b.gpi with parameters b.par, a pool of 40 rows, and three asked.tsv.
 make_answerer() {
-  gpnn-simulate views --rows 60 --mask x2 >own.tsv
-  gpnn-simulate views --rows 40 --first 10000 >pool.tsv
+  gpnn-simulate views -n 60 --mask x2 >own.tsv
+  gpnn-simulate views -n 40 --first 10000 >pool.tsv
   gpnn-index -q -y y -x x2 --target-scale 0.5,2 -o b.gpi own.tsv
   make_parameters rbf 2 1 0.2 60 >b.par
   printf 'id\n10007\n10003\n10020\n' >asked.tsv

@@ -5,8 +5,8 @@ load helper
 
 # An owner of column x1 in a.gpi with parameters a.par, and a pool of 40 rows.
 make_owner() {
-  gpnn-simulate views --rows 60 --mask x1 >own.tsv
-  gpnn-simulate views --rows 40 --first 10000 >pool.tsv
+  gpnn-simulate views -n 60 --mask x1 >own.tsv
+  gpnn-simulate views -n 40 --first 10000 >pool.tsv
   gpnn-index -q -y y -x x1 --target-scale 0,1 -o a.gpi own.tsv
   make_parameters rbf 2 1 0.2 60 >a.par
 }

@@ -216,8 +216,8 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
     # shellcheck disable=SC2086 # an option and its value
     assert_fails 2 . gpnn-index $o -o x.gpi train.tsv
   done
-  for o in '--preset x' '--kernel x' '--ard x' '--objective x' '--optimizer x' '--blocks 0' \
-    '--block-size 1' '--block-size 1e5' '-m 0' '--fix noise' '--fix noise=' '--fix noise=0' \
+  for o in '--preset x' '--kernel x' '--ard x' '--objective x' '--optimizer x' '--tune blocks=0' \
+    '--tune block-size=1' '--tune block-size=1e5' '-m 0' '--fix noise' '--fix noise=' '--fix noise=0' \
     '--fix noise=-1' '--fix noise=nan' '--fix x=1' '--preset paper --ard yes' \
     '--start t.par --objective block --optimizer adam'; do
     # shellcheck disable=SC2086
@@ -453,7 +453,7 @@ par() {
   gpnn-predict t.gpi -p t.par test.tsv >some.tsv
   gpnn-predict -j 64 --batch 1 t.gpi -p t.par test.tsv | cmp some.tsv -
   gpnn-predict --batch 1e6 t.gpi -p t.par test.tsv | cmp some.tsv -
-  gpnn-fit --effort fast --block-size 20000 --blocks 1000000 t.gpi >/dev/null
+  gpnn-fit --effort fast --tune block-size=20000 --tune blocks=1000000 t.gpi >/dev/null
   gpnn-calibrate -q -m 1000000 t.gpi -p t.par >/dev/null
 }
 

@@ -13,7 +13,7 @@ make_predictions() {
 of() { awk -F '\t' -v row="$1" -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $1 == row { print $at[name] }' "$3"; }
 
 @test "views that are independent given the target are fused exactly" {
-  gpnn-simulate views --rows 200000 --correlation 0.9 >all.tsv
+  gpnn-simulate views -n 200000 --correlation 0.9 >all.tsv
   for view in 1 2; do
     awk -F '\t' -v k=$((view + 2)) 'NR == 1 { print "id\ty\tmean\tsd"; next } { print $1 "\t" $2 "\t" 0.9 * $k "\t" sqrt(0.19) }' \
       all.tsv >$view.tsv
@@ -119,7 +119,7 @@ of() { awk -F '\t' -v row="$1" -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++)
 
 # Two models of 200 rows whose errors have sd 0.5 and 0.7.
 make_lesson() {
-  gpnn-simulate views --rows 200 >all.tsv
+  gpnn-simulate views -n 200 >all.tsv
   cut -f 1,2 all.tsv >truths.tsv
   awk -F '\t' 'NR == 1 { print "id\ty\tmean\tsd"; next } { print $1 "\t" $2 "\t" $2 + 1.2 * ($3 - 0.9 * $2) "\t" 0.6 }' all.tsv >1.tsv
   awk -F '\t' 'NR == 1 { print "id\ty\tmean\tsd"; next } { print $1 "\t" $2 "\t" $2 + 1.6 * ($4 - 0.9 * $2) "\t" 0.6 }' all.tsv >2.tsv

@@ -274,7 +274,7 @@ fit() {
   assert_fails 1 'rotation to start from has 2 numbers, which does not match the 3 inputs' \
     gpnn-fit --effort fast --start s.par t.gpi
   sed -i $'s/^rotation.*/rotation\t0\t1\t0\t1\t0\t0\t0\t0\t1/' s.par
-  gpnn-fit --effort fast --block-size 50 --start s.par t.gpi >t.par
+  gpnn-fit --effort fast --tune block-size=50 --start s.par t.gpi >t.par
   assert_equal "$(grep '^rotation' t.par)" "$(grep '^rotation' s.par)"
 }
 

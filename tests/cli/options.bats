@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Options across all tools: a name means one thing, and names of an earlier release still work.
+# Options across all tools: a name means one thing.
 
 load helper
 
@@ -46,64 +46,18 @@ all_options() {
   assert_equal "$(all_options | cut -f 1,3 | sort | uniq -d)" ''
 }
 
-# old_name NOTE NEW... -- OLD...: both commands write the same, and the old one says NOTE.
-old_name() {
-  local note=$1 new=() status=0
-  shift
-  while [[ $1 != -- ]]; do new+=("$1"); shift; done
-  shift
-  "${new[@]}" >new.txt 2>new.err
-  "$@" >old.txt 2>old.err || status=$?
-  assert_equal "$status" 0
-  cmp new.txt old.txt || return
-  assert_equal "$(diff new.err old.err)" "$(printf '%s\n' '0a1' "> $1: $note")" || return
-  "$@" -q >old.txt 2>old.err || return
-  [[ ! -s old.err ]]
-}
-
-@test "option names of an earlier release work, with a note that -q silences" {
-  cd "$BATS_FILE_TMPDIR"
-  fit=(gpnn-fit -m 10 --ard no --rotate none t.gpi)
-  old_name '-k is now --kernel' "${fit[@]}" --effort fast --kernel exp -- "${fit[@]}" --effort fast -k exp
-  old_name '--mean is now --mean-function' "${fit[@]}" --effort fast --kernel exp --mean-function linear \
-    -- "${fit[@]}" --effort fast --kernel exp --mean linear
-  old_name '--metric is now --lengthscales' "${fit[@]}" --effort fast --kernel exp --lengthscales own \
-    -- "${fit[@]}" --effort fast --kernel exp --metric own
-  fit+=(--kernel exp --objective loo --rows 50 --tune steps=4)
-  old_name '--k is now --objective-neighbours' "${fit[@]}" --objective-neighbours 5 -- "${fit[@]}" --k 5
-  old_name '--batch is now --tune batch=VALUE' "${fit[@]}" --tune batch=7 -- "${fit[@]}" --batch 7
-  old_name '--refresh is now --tune refresh=VALUE' "${fit[@]}" --tune refresh=2 -- "${fit[@]}" --refresh 2
-  old_name '--steps is now --tune steps=VALUE' "${fit[@]}" --tune steps=3 -- "${fit[@]}" --steps 3
-  old_name '--by is now --adjust' gpnn-calibrate --adjust noise t.gpi -p t.par \
-    -- gpnn-calibrate --by noise t.gpi -p t.par
-  data=(gpnn-simulate data --dimension 2)
-  old_name '--rows is now --size' "${data[@]}" --size 9 -- "${data[@]}" --rows 9
-  old_name '--inputs is now --input-law' "${data[@]}" -n 9 --input-law disk -- "${data[@]}" -n 9 --inputs disk
-  old_name '--truth is now --noiseless' "${data[@]}" -n 9 --noiseless -- "${data[@]}" -n 9 --truth
-  limits=(gpnn-simulate limits --test 5 -m 3)
-  old_name '--rows is now --size' "${limits[@]}" --size 9 -- "${limits[@]}" --rows 9
-  old_name '--inputs is now --input-law' "${limits[@]}" -n 9 --input-law disk -- "${limits[@]}" -n 9 --inputs disk
-}
-
-@test "an abbreviation that an old and a new option name share means that option" {
+@test "an abbreviation means the one option that begins so" {
   cd "$BATS_FILE_TMPDIR"
   fit=(gpnn-fit -m 10 --ard no --rotate none --effort fast --kernel exp t.gpi)
   "${fit[@]}" --mean-function linear >mean.par
   for name in --mea --mean-f; do "${fit[@]}" "$name" linear | cmp mean.par -; done
   gpnn-simulate data -n 9 --input-law disk >disk.tsv
-  for name in --i --input --input-l; do gpnn-simulate data -n 9 "$name" disk | cmp disk.tsv -; done
-  old_name '--inputs is now --input-law' gpnn-simulate data -n 9 --input-law disk \
-    -- gpnn-simulate data -n 9 --inputs=disk
-  assert_fails 2 'more than one option begins so: "--block"' gpnn-fit --block 3 t.gpi
-  assert_fails 2 'option --adjust: its value is missing' gpnn-calibrate t.gpi -p t.par --by
-  assert_fails 2 'option --adjust: factor or noise, not "x"' gpnn-calibrate t.gpi -p t.par --by x
-}
-
-@test "option names of an earlier release are not listed, but their values are checked" {
-  assert_equal "$(all_options | grep -cP '^(fit\t.\t(metric|mean|k|steps|batch|refresh|blocks|block-size)|calibrate\t.\tby)\t')" 0
-  assert_fails 2 'option --lengthscales: shared, ratio or own, not "all"' gpnn-fit --metric all t.gpi
-  assert_fails 2 'option --kernel: its value is missing' gpnn-fit t.gpi -k
-  assert_fails 2 'option --steps: not a whole number' gpnn-fit --steps x t.gpi
+  for name in --i --input-l; do gpnn-simulate data -n 9 "$name=disk" | cmp disk.tsv -; done
+  assert_fails 2 'more than one option begins so: "--o"' gpnn-fit --o 3 t.gpi
+  assert_fails 2 'no such option: "--inputs"' gpnn-simulate data -n 9 --inputs=disk
+  assert_fails 2 'no such option: "-k"' gpnn-fit -k exp t.gpi
+  assert_fails 2 'option --adjust: its value is missing' gpnn-calibrate t.gpi -p t.par --adj
+  assert_fails 2 'option --adjust: factor or noise, not "x"' gpnn-calibrate t.gpi -p t.par --adj x
 }
 
 @test "--tune and --fix accept the settings that they list" {
@@ -111,8 +65,6 @@ old_name() {
   block=(gpnn-fit -m 10 --kernel exp --ard no --rotate none --objective block t.gpi)
   "${block[@]}" --tune blocks=3 --tune block-size=20 >tune.par
   grep -q '3 blocks of 20' tune.par
-  "${block[@]}" --blocks 3 --block-size 20 2>err.txt | cmp tune.par
-  [[ ! -s err.txt ]]
   assert_fails 2 'option --tune: NAME=VALUE, where NAME is blocks, block-size, steps, batch, refresh or prior, not "pace=1"' \
     gpnn-fit --tune pace=1 t.gpi
   assert_fails 2 'option --tune: NAME=VALUE, .*, not "steps"' gpnn-fit --tune steps t.gpi

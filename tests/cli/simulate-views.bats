@@ -9,7 +9,7 @@ views() { gpnn-simulate views "$@"; }
   views -n 5 >t.tsv
   assert_equal "$(head -n 1 t.tsv)" $'id\ty\tx1\tx2'
   assert_equal "$(column id t.tsv | tr '\n' ' ')" '0 1 2 3 4 '
-  views --rows 5 -d , | cmp - <(tr '\t' , <t.tsv)
+  views -n 5 -d , | cmp - <(tr '\t' , <t.tsv)
   assert_equal "$(views | wc -l)" 1001
   views -n 1 --first 1e15 | column id | grep -qx 1000000000000000
 }

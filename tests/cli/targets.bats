@@ -105,7 +105,7 @@ warned() {
 @test "targets are predicted together as they are one by one" {
   prepare
   for metric in shared ratio own; do
-    fit --metric "$metric" >both.par
+    fit --lengthscales "$metric" >both.par
     gpnn-predict -p both.par t.gpi test.tsv >both.tsv
     gpnn-predict -j 3 -p both.par t.gpi test.tsv | cmp - both.tsv
     for target in y z; do

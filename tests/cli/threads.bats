@@ -25,7 +25,7 @@ without() {
   local command k
   for command in 'gpnn-simulate data -j 4 --kind function --function waves --dimension 2 -n 50000' \
     'gpnn-index -j 4 --search ivf -o x.gpi train.tsv' 'gpnn-index -j 4 -o x.gpi train.tsv' \
-    'gpnn-fit -j 4 --kernel exp -m 20 --objective block --block-size 60 tree.gpi' \
+    'gpnn-fit -j 4 --kernel exp -m 20 --objective block --tune block-size=60 tree.gpi' \
     'gpnn-fit -j 4 --kernel exp -m 20 --objective-neighbours 32 --objective loo --tune steps=20 tree.gpi' \
     'gpnn-calibrate -j 4 -p t.par tree.gpi' 'gpnn-predict -j 4 -p t.par tree.gpi train.tsv'; do
     ${command/-j 4/-j 1} >expected
@@ -46,7 +46,7 @@ without() {
   gpnn-index -j 1 -m 20 -o t.gpi train.tsv
   local fit
   for fit in '--method conjugate -m 15' '--objective loo --kernel exp -m 20' \
-    '--objective block --kernel exp --blocks 4 --block-size 60'; do
+    '--objective block --kernel exp --tune blocks=4 --tune block-size=60'; do
     without 100 gpnn-fit -j 2 $fit t.gpi >/dev/null
     [[ ! -s refused ]] || complain "$fit: more than a few are started"
   done
