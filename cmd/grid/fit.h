@@ -46,20 +46,20 @@ GPNN_MUST_CHECK enum gpnn_status grid_fit_match(struct grid_fit_arguments *argum
 
 enum gpnn_status grid_fit_run(const struct cli *cli, void *arguments, struct gpnn_error *err);
 
-/* ---- the state ------------------------------------------------------------------------------- */
+/* ---- the state ---------------------------------------------------------------------------- */
 
 /* True if a file of this name (NULL: standard output) is to hold a state: it ends in .gps. */
 bool grid_fit_keeps_state(const char *path);
 
 /* Solves the equations of the dataset's first target and makes a state of the solutions
- * (models/grid/state.h), which the caller frees whatever the outcome; '*state' must be NULL.
+ * (models/grid/posterior.h), which the caller frees whatever the outcome; '*state' must be NULL.
  * Failures are those of gpnn_grid_posterior_new(). */
 GPNN_MUST_CHECK enum gpnn_status grid_fit_solve(const struct cli *cli,
                                                 const struct gpnn_dataset *dataset,
                                                 const struct gpnn_parameters *params,
                                                 struct gpnn_state **state, struct gpnn_error *err);
 
-/* ---- reports --------------------------------------------------------------------------------- */
+/* ---- reports ------------------------------------------------------------------------------ */
 
 /* The context of grid_fit_try(). */
 struct grid_fit_telling {

@@ -6,7 +6,7 @@
 #include "cmd/grid/fit.h"
 #include "dataset/transformed.h"
 #include "models/grid/grid.h"
-#include "models/grid/state.h"
+#include "models/grid/posterior.h"
 #include "models/model.h"
 
 bool grid_fit_keeps_state(const char *path)

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "cmd/predict/subset.h"
-#include "models/grid/state.h"
+#include "models/grid/posterior.h"
 
 bool together_is_apart(const struct predict_arguments *a, const struct opened *opened)
 {

@@ -9,7 +9,6 @@
 #include "base/rng.h"
 #include "linalg/blas_threads.h"
 #include "linalg/cholesky.h"
-#include "models/grid/state.h"
 #include "unit.h"
 
 enum { MOST = 700, MOST_CELLS = 6000 };

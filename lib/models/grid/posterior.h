@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "container/state.h"
 #include "dataset/grid.h"
 #include "kernel/parameters.h"
 #include "models/grid/system/system.h"
@@ -160,5 +161,22 @@ gpnn_grid_posterior_report(const struct gpnn_grid_posterior *posterior);
 
 /* NULL is allowed. */
 void gpnn_grid_posterior_free(struct gpnn_grid_posterior *posterior);
+
+/* ---- solutions kept with the parameters (container/state.h) ------------------------------- */
+
+/* Solutions are only where solving starts: if the parameters have been changed since, solving takes
+ * longer and gives the same.  Starting from a solution within the tolerance takes no iteration. */
+
+/* Adds to 'state' the arrays "alpha" and, if the posterior keeps draws, "draws": for each of them
+ * in turn A^-1 (y - P f - e) of the observed cells.  'target' is the name of the target.
+ * GPNN_ENOMEM: some may have been added. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_state_store(const struct gpnn_grid_posterior *posterior,
+                                                       const char *target, struct gpnn_state *state,
+                                                       struct gpnn_error *err);
+
+/* Lets 'options' start from what 'state' (NULL: nothing) has for this target of the index with this
+ * fingerprint; borrowed.  What is of another index or length is left out. */
+void gpnn_grid_state_find(const struct gpnn_state *state, uint64_t fingerprint, const char *target,
+                          size_t n_cells, struct gpnn_grid_posterior_options *options);
 
 #endif

@@ -97,7 +97,7 @@ void gpnn_grid_draw_normals(const struct gpnn_grid_posterior *posterior, size_t 
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_make_draws(struct gpnn_grid_posterior *posterior,
                                                       struct gpnn_error *err);
 
-/* ---- posterior_rows.c --------------------------------------------------------------------- */
+/* ---- posterior_predict.c ------------------------------------------------------------------ */
 
 /* Finds the rows of covariances of 'count' places, numbered 'chosen'.  'number' has room for count
  * * n_factors, and is borrowed.  'rows' must be zeroed, and is released by the caller whatever the
@@ -107,12 +107,6 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_grid_rows_make(struct gpnn_grid_rows *rows
                                                      const struct gpnn_grid_places *places,
                                                      size_t count, const size_t *chosen,
                                                      uint32_t *number, struct gpnn_error *err);
-
-/* The same rows of roots (models/grid/root.h), to 'b[a]', n_rows by the factor's levels, to be
- * freed by the caller whatever the outcome. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_grid_rows_roots(const struct gpnn_grid_rows *rows,
-                                                      const struct gpnn_grid_posterior *posterior,
-                                                      double **b, struct gpnn_error *err);
 
 void gpnn_grid_rows_release(struct gpnn_grid_rows *rows, size_t n_factors);
 

@@ -1,3 +1,6 @@
+/*
+ * The preconditioner of leading eigenvectors: a low rank, and blocks on the diagonal for the rest.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,9 +9,164 @@
 #include "base/threads.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
-#include "models/grid/system/precondition_private.h"
+#include "models/grid/system/system_private.h"
 
 #define MEMORY_FOR "for the preconditioner of a grid"
+
+/* ---- blocks ------------------------------------------------------------------------------- */
+
+/* The inverse of a symmetric matrix that has a block for each level of the first factor, or of its
+ * diagonal alone, over the observed cells; 0 at the others. */
+struct gpnn_grid_blocks {
+  size_t outer, inner;
+  bool diagonal;   /* only that is kept */
+  double *inverse; /* owned; outer by inner by inner, or outer by inner */
+};
+
+double gpnn_grid_blocks_bytes(const struct gpnn_grid_cells *cells, bool diagonal)
+{
+  double diagonals = (double)cells->outer * (double)cells->inner * sizeof(double);
+  return diagonal ? diagonals : diagonals * (double)cells->inner;
+}
+
+static void blocks_release(struct gpnn_grid_blocks *blocks)
+{
+  free(blocks->inverse);
+  *blocks = (struct gpnn_grid_blocks){0};
+}
+
+/* ---- making them -------------------------------------------------------------------------- */
+
+struct making {
+  struct gpnn_grid_blocks *blocks;
+  const struct gpnn_grid_cells *cells;
+  const struct gpnn_grid_spectrum *inner;
+  const double *weight;
+  double *scratch; /* for each thread three matrices of order inner, and the factor's own */
+  size_t stride;
+};
+
+/* The diagonal of a block alone. */
+static void invert_diagonal(const struct making *m, size_t s)
+{
+  size_t q = m->blocks->inner;
+  double *inverse = m->blocks->inverse + s * q;
+  const double *noise = m->cells->noise + s * q, *weight = m->weight + s * q;
+  for (size_t k = 0; k < q; k++)
+    for (size_t t = 0; t < q && weight[k] > 0; t++)
+      inverse[t] += weight[k] * m->inner->vectors[k * q + t] * m->inner->vectors[k * q + t];
+  for (size_t t = 0; t < q; t++)
+    inverse[t] = m->cells->observed[s * q + t] ? 1 / (inverse[t] + noise[t]) : 0;
+}
+
+/* Which of the 'q' cells are observed; returns how many. */
+static size_t list_observed(const bool *observed, size_t q, size_t *at)
+{
+  size_t n = 0;
+  for (size_t t = 0; t < q; t++)
+    if (observed[t]) at[n++] = t;
+  return n;
+}
+
+/* The block of level 's' over its n observed cells, as the lower triangle of 'block' and of the
+ * same with 'rows', the eigenvectors at these cells times the roots of their weights. */
+static void fill_block(const struct making *m, size_t s, size_t n, const size_t *at, double *rows,
+                       double *block)
+{
+  size_t q = m->blocks->inner;
+  for (size_t k = 0; k < q; k++) {
+    double root = sqrt(m->weight[s * q + k]);
+    for (size_t i = 0; i < n; i++) rows[k * n + i] = root * m->inner->vectors[k * q + at[i]];
+  }
+  cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (int)n, (int)q, 1, rows, (int)n, 0, block,
+              (int)n);
+  for (size_t i = 0; i < n; i++) block[i * n + i] += m->cells->noise[s * q + at[i]];
+}
+
+static enum gpnn_status invert_block(void *context, size_t thread, size_t s, struct gpnn_error *err)
+{
+  const struct making *m = context;
+  size_t q = m->blocks->inner;
+  if (m->blocks->diagonal) {
+    invert_diagonal(m, s);
+    return GPNN_OK;
+  }
+  double *rows = m->scratch + thread * m->stride, *block = rows + q * q;
+  size_t *at = (size_t *)(void *)(block + q * q);
+  size_t n = list_observed(m->cells->observed + s * q, q, at);
+  double *inverse = m->blocks->inverse + s * q * q;
+  fill_block(m, s, n, at, rows, block);
+  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)n, block, (int)n) != 0 ||
+      LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', (int)n, block, (int)n) != 0)
+    return gpnn_fail(err, GPNN_ENUMERIC, "the noise is too small for the equations of a grid");
+  for (size_t j = 0; j < n; j++)
+    for (size_t i = j; i < n; i++)
+      inverse[at[i] * q + at[j]] = inverse[at[j] * q + at[i]] = block[j * n + i];
+  return GPNN_OK;
+}
+
+/*
+ * Of block s, E_T' diag(weight[s]) E_T plus the noise, where the rows of E_T are the eigenvectors
+ * of 'inner' and 'weight' is outer by inner.n, none below 0.
+ */
+static enum gpnn_status blocks_make(struct gpnn_grid_blocks *blocks,
+                                    const struct gpnn_grid_cells *cells,
+                                    const struct gpnn_grid_spectrum *inner, const double *weight,
+                                    bool diagonal, int threads, struct gpnn_error *err)
+{
+  size_t p = cells->outer, q = cells->inner;
+  threads = gpnn_blas_claim(gpnn_threads_for(threads, p));
+  if (threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
+  *blocks = (struct gpnn_grid_blocks){.outer = p, .inner = q, .diagonal = diagonal};
+  struct making m = {.blocks = blocks, .cells = cells, .inner = inner, .weight = weight};
+  m.stride = diagonal ? 0 : 2 * q * q + q;
+  m.scratch = gpnn_alloc((size_t)threads, m.stride, sizeof *m.scratch);
+  blocks->inverse = gpnn_alloc(p * q, diagonal ? 1 : q, sizeof *blocks->inverse);
+  enum gpnn_status status = GPNN_OK;
+  if (m.scratch == NULL || blocks->inverse == NULL) status = gpnn_fail_memory(err, MEMORY_FOR);
+  size_t chunk = 1 + 100000 / (q * q * q + 1);
+  if (status == GPNN_OK) status = gpnn_threads_try(threads, p, chunk, invert_block, &m, err);
+  free(m.scratch);
+  if (status != GPNN_OK) blocks_release(blocks);
+  return status;
+}
+
+/* ---- applying them ------------------------------------------------------------------------ */
+
+struct applying {
+  const struct gpnn_grid_blocks *blocks;
+  size_t columns;
+  const double *x;
+  double *y;
+};
+
+static void apply_block(void *context, size_t thread, size_t s)
+{
+  const struct applying *a = context;
+  size_t q = a->blocks->inner, columns = a->columns;
+  const double *x = a->x + s * columns * q;
+  double *y = a->y + s * columns * q;
+  (void)thread;
+  if (!a->blocks->diagonal) {
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)columns, (int)q, (int)q, 1, x,
+                (int)q, a->blocks->inverse + s * q * q, (int)q, 0, y, (int)q);
+    return;
+  }
+  const double *inverse = a->blocks->inverse + s * q;
+  for (size_t c = 0; c < columns; c++)
+    for (size_t t = 0; t < q; t++) y[c * q + t] = inverse[t] * x[c * q + t];
+}
+
+/* Multiplies 'columns' vectors by the inverse; 'x' and 'y' do not overlap. */
+static void blocks_apply(const struct gpnn_grid_blocks *blocks, size_t columns, const double *x,
+                         double *y, int threads)
+{
+  struct applying a = {.blocks = blocks, .columns = columns, .x = x, .y = y};
+  size_t work = columns * blocks->inner * (blocks->diagonal ? 1 : blocks->inner);
+  gpnn_threads_each(threads, blocks->outer, 1 + 1000000 / (work + 1), apply_block, &a);
+}
+
+/* ---- eigenvectors ------------------------------------------------------------------------- */
 
 /* The preconditioner B + F F' with the blocks B and F = sqrt(value) x eigenvector at the observed
  * cells, for the pairs of eigenvectors of K_S and K_T with the largest products.  Those of the
@@ -36,7 +194,7 @@ void gpnn_grid_eigen_free(struct gpnn_grid_eigen *eigen)
   free(eigen->outer);
   free(eigen->inner);
   free(eigen->factor);
-  gpnn_grid_blocks_release(&eigen->blocks);
+  blocks_release(&eigen->blocks);
   free(eigen);
 }
 
@@ -165,7 +323,7 @@ static enum gpnn_status form_rows(const struct forming *f, size_t first, struct 
   size_t n = e->used - first < f->together ? e->used - first : f->together;
   for (size_t s = 0; s < e->p; s++)
     memcpy(f->spread + s * n * e->q, e->inner + first * e->q, n * e->q * sizeof *f->spread);
-  gpnn_grid_blocks_apply(&e->blocks, n, f->spread, f->applied, f->threads);
+  blocks_apply(&e->blocks, n, f->spread, f->applied, f->threads);
   struct gpnn_grid_contraction c = {
       .left = e->p * n, .d = e->q, .right = 1, .n_to = e->used, .k = e->inner, .stride = e->q};
   enum gpnn_status status = gpnn_grid_contract(&c, f->applied, f->weight, f->threads, err);
@@ -223,7 +381,7 @@ static enum gpnn_status make(struct gpnn_grid_eigen *e, const struct gpnn_grid_c
   if (status != GPNN_OK) return status;
   double *weight = left_over(outer, inner, e->count);
   if (weight == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
-  status = gpnn_grid_blocks_make(&e->blocks, cells, inner, weight, plan->diagonal, threads, err);
+  status = blocks_make(&e->blocks, cells, inner, weight, plan->diagonal, threads, err);
   free(weight);
   if (status == GPNN_OK) status = form(e, threads, err);
   return status == GPNN_OK ? factor(e, err) : status;
@@ -341,7 +499,7 @@ enum gpnn_status gpnn_grid_eigen_apply(const struct gpnn_grid_eigen *e, size_t c
   double *turned = scratch + size, *u = turned + e->used * e->p * columns;
   threads = gpnn_blas_claim(threads);
   if (threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
-  gpnn_grid_blocks_apply(&e->blocks, columns, x, scratch, threads);
+  blocks_apply(&e->blocks, columns, x, scratch, threads);
   enum gpnn_status status = project(e, columns, scratch, u, turned, threads, err);
   if (status != GPNN_OK) return status;
   struct small small = {.eigen = e, .columns = columns, .u = u};
@@ -349,6 +507,6 @@ enum gpnn_status gpnn_grid_eigen_apply(const struct gpnn_grid_eigen *e, size_t c
   status = expand(e, columns, u, scratch, turned, threads, err);
   if (status != GPNN_OK) return status;
   for (size_t i = 0; i < size; i++) scratch[i] = x[i] - scratch[i];
-  gpnn_grid_blocks_apply(&e->blocks, columns, scratch, y, threads);
+  blocks_apply(&e->blocks, columns, scratch, y, threads);
   return GPNN_OK;
 }

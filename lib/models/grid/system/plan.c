@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "models/grid/system/precondition_private.h"
+#include "models/grid/system/system_private.h"
 
 /* Costs are counted in operations of matrix products and never measured by a clock, so that the
  * same system is always solved in the same way. */
