@@ -2,11 +2,10 @@
 #include "models/grid/fit/fit.h"
 
 #include "base/rng.h"
-#include "models/grid/fit/coordinates.h"
 #include "models/grid/fit/fit_private.h"
 #include "models/grid/fit/holes.h"
-#include "models/grid/fit/nearby.h"
-#include "models/grid/fit/subset.h"
+#include "models/grid/fit/likelihood.h"
+#include "models/grid/fit/view.h"
 #include "models/grid/root.h"
 #include "unit.h"
 

@@ -2,7 +2,6 @@
 #include "models/grid/fit/likelihood.h"
 
 #include "base/rng.h"
-#include "models/grid/fit/coordinates.h"
 #include "unit.h"
 
 enum { P = 4, Q = 3, MOST = 64 };

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "models/grid/fit/choose_private.h"
-#include "models/grid/fit/coordinates.h"
+#include "models/grid/fit/fit_private.h"
+#include "models/grid/fit/likelihood.h"
 
 /* Samples and cells held out while candidates are compared, and at the end. */
 static const struct {

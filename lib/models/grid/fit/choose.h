@@ -25,7 +25,6 @@
 #include "base/status.h"
 #include "dataset/dataset.h"
 #include "kernel/parameters.h"
-#include "models/grid/fit/adam.h"
 #include "models/grid/fit/fit.h"
 #include "models/grid/fit/holes.h"
 

@@ -1,10 +1,108 @@
+/*
+ * Candidates of a choice: the first, those that differ from it, and scores of one by cells that its
+ * estimates have not seen.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "models/grid/fit/choose_private.h"
+#include "linalg/blas.h"
+#include "linalg/blas_threads.h"
+#include "models/grid/fit/fit_private.h"
+
+/* ---- the covariance of tasks ----------------------------------------------------------------- */
+
+#define MEMORY_FOR "for the covariance of tasks"
+
+/* The share of a task's variance that it has to itself. */
+static const double own_share = 0.1, least_own = 1e-3;
+
+/* A cell by the levels of all factors but that of the tasks. */
+struct entry {
+  size_t rest, task;
+  double y;
+};
+
+static int compare_rest(const void *a, const void *b)
+{
+  const struct entry *x = a, *y = b;
+  if (x->rest != y->rest) return x->rest < y->rest ? -1 : 1;
+  return x->task < y->task ? -1 : x->task > y->task;
+}
+
+static void fill_entries(const struct gpnn_grid *grid, size_t a, struct entry *entry)
+{
+  for (size_t i = 0; i < grid->n_cells; i++) {
+    size_t level[GPNN_GRID_FACTORS], rest = 0;
+    gpnn_grid_levels(grid, grid->cell[i], level);
+    for (size_t f = 0; f < grid->n_factors; f++)
+      if (f != a) rest = rest * grid->factor[f].n + level[f];
+    entry[i] = (struct entry){rest, level[a], grid->y[i]};
+  }
+  qsort(entry, grid->n_cells, sizeof *entry, compare_rest);
+}
+
+/* Mean products of the values of each pair of tasks, to 'c' (n by n, lower triangle); 0 for a pair
+ * that was never observed together.  'count' (n by n) is scratch. */
+static void fill_moments(size_t n_entries, const struct entry *entry, size_t n, double *c,
+                         double *count)
+{
+  for (size_t i = 0; i < n * n; i++) c[i] = count[i] = 0;
+  for (size_t first = 0, i = 0; i < n_entries; i++) {
+    if (entry[i].rest != entry[first].rest) first = i;
+    for (size_t j = first; j <= i; j++) {
+      size_t at = entry[j].task * n + entry[i].task; /* column-major */
+      c[at] += entry[i].y * entry[j].y;
+      count[at]++;
+    }
+  }
+  for (size_t i = 0; i < n * n; i++)
+    if (count[i] > 0) c[i] /= count[i];
+}
+
+/* Loadings are the leading eigenvectors; 'c' is replaced by all, 'values' (n) has room for their
+ * eigenvalues, ascending. */
+static enum gpnn_status set_loadings(struct gpnn_factor *factor, double *c, double *values,
+                                     struct gpnn_error *err)
+{
+  size_t n = factor->n_tasks;
+  for (size_t i = 0; i < n; i++) factor->own[i] = fmax(own_share * c[i * n + i], least_own);
+  if (gpnn_blas_claim(1) == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
+  if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)n, c, (lapack_int)n, values) != 0)
+    return gpnn_fail(err, GPNN_ENUMERIC, "the eigenvectors of the tasks cannot be found");
+  for (size_t r = 0; r < factor->rank; r++) {
+    size_t k = n - 1 - r;
+    double size = r < n ? sqrt((1 - own_share) * fmax(values[k], 0)) : 0;
+    for (size_t i = 0; i < n; i++)
+      factor->loadings[i * factor->rank + r] = r < n ? size * c[k * n + i] : 0;
+  }
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_grid_choice_start_tasks(const struct gpnn_grid_choice *choice,
+                                              struct gpnn_grid_trial *trial, struct gpnn_error *err)
+{
+  const struct gpnn_grid *grid = choice->dataset->grid;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t a = 0; a < grid->n_factors && status == GPNN_OK; a++) {
+    struct gpnn_factor *factor = &trial->parameters.grid.factor[a];
+    size_t n = factor->n_tasks;
+    if (factor->n_terms > 0) continue;
+    struct entry *entry = gpnn_alloc(grid->n_cells, 1, sizeof *entry);
+    double *moments = gpnn_alloc(n, 2 * n + 1, sizeof *moments);
+    if (entry == NULL || moments == NULL) status = gpnn_fail_memory(err, MEMORY_FOR);
+    if (status == GPNN_OK) {
+      fill_entries(grid, a, entry);
+      fill_moments(grid->n_cells, entry, n, moments, moments + n * n);
+      status = set_loadings(factor, moments, moments + 2 * n * n, err);
+    }
+    free(entry);
+    free(moments);
+  }
+  return status;
+}
 
 /* Tasks have a covariance of full rank up to so many, and of three more from then on. */
 enum { FULL_TASKS = 10, TASK_RANK = 3 };
@@ -304,5 +402,128 @@ enum gpnn_status gpnn_grid_choice_view(struct gpnn_grid_choice *choice,
   *view = (struct gpnn_grid_view){.grid = NULL};
   enum gpnn_status status = gpnn_grid_choice_transform(choice, trial, grid, err);
   if (status == GPNN_OK) status = gpnn_grid_view_make(view, grid, &trial->parameters, err);
+  return status;
+}
+
+/* ---- scores by parts ------------------------------------------------------------------------- */
+
+/* How many parts the cells held out are in, at most. */
+enum { MOST_PARTS = 8 };
+
+bool gpnn_grid_choice_has_tasks(const struct gpnn_grid_choice *choice)
+{
+  const struct gpnn_grid_process *grid = &choice->best.parameters.grid;
+  for (size_t a = 0; a < grid->n_factors; a++)
+    if (grid->factor[a].n_terms == 0) return true;
+  return false;
+}
+
+/* Hides no more of a site than the cells beside each other of which its first target is one.  A
+ * level of few cells that loses as many as another one lacks is known much worse than either. */
+static void trim(struct gpnn_grid_task *task, const size_t *first)
+{
+  size_t from = first[task->site], n = first[task->site + 1] - from, kept = 0;
+  size_t low = task->target[0] - from, high = low;
+  while (low > 0 && task->is_hidden[low - 1]) low--;
+  while (high + 1 < n && task->is_hidden[high + 1]) high++;
+  for (size_t i = 0; i < n; i++) task->is_hidden[i] = task->is_hidden[i] && i >= low && i <= high;
+  for (size_t t = 0; t < task->n; t++)
+    if (task->target[t] >= from + low && task->target[t] <= from + high)
+      task->target[kept++] = task->target[t];
+  task->n = kept;
+}
+
+enum gpnn_status gpnn_grid_choice_part_tasks(struct gpnn_grid_choice *choice,
+                                             const struct gpnn_grid_view *view,
+                                             struct gpnn_error *err)
+{
+  bool has_few = choice->best.parameters.grid.factor[0].n_terms == 0;
+  struct gpnn_grid_tasks *tasks = &choice->tasks;
+  bool *seen = gpnn_alloc(choice->dataset->grid->n_cells, 1, sizeof *seen);
+  size_t n = 0;
+  if (seen == NULL) return gpnn_fail_memory(err, "for cells held out");
+  for (size_t i = 0; i < tasks->n; i++) {
+    struct gpnn_grid_task *task = &tasks->task[i];
+    bool is_new = true;
+    if (has_few && task->hidden_factor == 0) trim(task, view->first);
+    for (size_t t = 0; t < task->n; t++) is_new = is_new && !seen[task->target[t]];
+    for (size_t t = 0; t < task->n && is_new; t++) seen[task->target[t]] = true;
+    if (is_new)
+      tasks->task[n++] = *task;
+    else
+      gpnn_grid_task_release(task);
+  }
+  tasks->n = n;
+  free(seen);
+  return GPNN_OK;
+}
+
+/* The samples without the cells of part 'part'; 'is_out' is scratch, of all cells. */
+static enum gpnn_status leave_out(const struct gpnn_grid_choice *choice, size_t part, bool *is_out,
+                                  struct gpnn_grid_samples *rest, struct gpnn_error *err)
+{
+  const struct gpnn_grid_samples *all = &choice->blocks;
+  memset(is_out, 0, choice->dataset->grid->n_cells * sizeof *is_out);
+  for (size_t i = part; i < choice->tasks.n; i += choice->n_parts)
+    for (size_t t = 0; t < choice->tasks.task[i].n; t++)
+      is_out[choice->tasks.task[i].target[t]] = true;
+  rest->chosen = gpnn_alloc(all->n, 1, sizeof *rest->chosen);
+  rest->n_cells = gpnn_alloc(all->n, 1, sizeof *rest->n_cells);
+  bool is_complete = rest->chosen != NULL && rest->n_cells != NULL;
+  for (size_t b = 0; b < all->n && is_complete; b++) {
+    size_t n = 0,
+           *chosen = rest->chosen[rest->n++] = gpnn_alloc(all->n_cells[b], 1, sizeof *chosen);
+    is_complete = chosen != NULL;
+    for (size_t c = 0; c < all->n_cells[b] && is_complete; c++)
+      if (!is_out[all->chosen[b][c]]) chosen[n++] = all->chosen[b][c];
+    rest->n_cells[b] = n;
+  }
+  return is_complete ? GPNN_OK : gpnn_fail_memory(err, "for samples of cells");
+}
+
+/* Estimates the parameters of one part from the trial's values on. */
+static enum gpnn_status fit_part(const struct gpnn_grid_choice *choice,
+                                 const struct gpnn_grid_trial *trial,
+                                 const struct gpnn_grid_view *view, size_t evaluations, size_t part,
+                                 struct gpnn_parameters *parameters, bool *is_out,
+                                 struct gpnn_error *err)
+{
+  const struct gpnn_grid_fit_options options = {.evaluations = evaluations,
+                                                .scans = true,
+                                                .task_spread = trial->task_spread,
+                                                .held = choice->held,
+                                                .threads = choice->options->threads};
+  struct gpnn_grid_samples rest = {0};
+  struct gpnn_grid_fit_report report;
+  enum gpnn_status status = leave_out(choice, part, is_out, &rest, err);
+  if (status == GPNN_OK) status = gpnn_grid_fit(parameters, view, &rest, &options, &report, err);
+  gpnn_grid_samples_release(&rest);
+  return status;
+}
+
+enum gpnn_status gpnn_grid_choice_crossfit(struct gpnn_grid_choice *choice,
+                                           struct gpnn_grid_trial *trial, size_t evaluations,
+                                           struct gpnn_error *err)
+{
+  struct gpnn_grid_trial copy[MOST_PARTS] = {0};
+  struct gpnn_parameters part[MOST_PARTS];
+  struct gpnn_grid_view view;
+  struct gpnn_grid grid;
+  bool *is_out = gpnn_alloc(choice->dataset->grid->n_cells, 1, sizeof *is_out);
+  gpnn_grid_score_release(&trial->score);
+  enum gpnn_status status = gpnn_grid_choice_view(choice, trial, &grid, &view, err);
+  if (status == GPNN_OK && is_out == NULL) status = gpnn_fail_memory(err, "for cells held out");
+  for (size_t k = 0; k < choice->n_parts && status == GPNN_OK; k++) {
+    status = gpnn_grid_trial_copy(&copy[k], trial, err);
+    if (status == GPNN_OK)
+      status = fit_part(choice, trial, &view, evaluations, k, &copy[k].parameters, is_out, err);
+    part[k] = copy[k].parameters;
+  }
+  if (status == GPNN_OK)
+    status = gpnn_grid_score(&trial->score, choice->dataset, &view, choice->n_parts, part,
+                             &choice->tasks, choice->options->threads, err);
+  for (size_t k = 0; k < MOST_PARTS; k++) gpnn_grid_trial_release(&copy[k]);
+  gpnn_grid_view_release(&view);
+  free(is_out);
   return status;
 }

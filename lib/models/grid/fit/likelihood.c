@@ -2,13 +2,60 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
+#include "linalg/blas.h"
 #include "linalg/cholesky.h"
-#include "models/grid/fit/coordinates.h"
-#include "models/grid/fit/likelihood_private.h"
+#include "models/grid/fit/fit_private.h"
 
 #define LOG_2PI 1.8378770664093454836
+
+/* ---- coordinates ----------------------------------------------------------------------------- */
+
+size_t gpnn_grid_n_noise(const struct gpnn_parameters *parameters)
+{
+  return parameters->grid.noise_factor > 0 ? parameters->grid.n_noise : 1;
+}
+
+size_t gpnn_grid_first_coordinate(const struct gpnn_parameters *parameters, size_t a)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < a; i++) n += gpnn_factor_n_coordinates(&parameters->grid.factor[i]);
+  return n;
+}
+
+size_t gpnn_grid_n_coordinates(const struct gpnn_parameters *parameters)
+{
+  return gpnn_grid_first_coordinate(parameters, parameters->grid.n_factors) + 1 +
+         gpnn_grid_n_noise(parameters);
+}
+
+void gpnn_grid_get_coordinates(const struct gpnn_parameters *parameters, double *coordinates)
+{
+  const struct gpnn_grid_process *grid = &parameters->grid;
+  for (size_t a = 0; a < grid->n_factors; a++) {
+    gpnn_factor_get_coordinates(&grid->factor[a], coordinates);
+    coordinates += gpnn_factor_n_coordinates(&grid->factor[a]);
+  }
+  *coordinates++ = log(parameters->covariance.kernelscale);
+  if (grid->noise_factor == 0) *coordinates = log(parameters->covariance.noise);
+  for (size_t i = 0; grid->noise_factor > 0 && i < grid->n_noise; i++)
+    coordinates[i] = log(grid->noise[i]);
+}
+
+void gpnn_grid_set_coordinates(struct gpnn_parameters *parameters, const double *coordinates)
+{
+  struct gpnn_grid_process *grid = &parameters->grid;
+  for (size_t a = 0; a < grid->n_factors; a++) {
+    gpnn_factor_set_coordinates(&grid->factor[a], coordinates);
+    coordinates += gpnn_factor_n_coordinates(&grid->factor[a]);
+  }
+  parameters->covariance.kernelscale = exp(*coordinates++);
+  if (grid->noise_factor == 0) parameters->covariance.noise = exp(*coordinates);
+  for (size_t i = 0; grid->noise_factor > 0 && i < grid->n_noise; i++)
+    grid->noise[i] = exp(coordinates[i]);
+}
 
 /* ---- factors --------------------------------------------------------------------------------- */
 
@@ -77,8 +124,9 @@ void gpnn_grid_factors_release(struct gpnn_grid_factors *factors)
 
 /* ---- noise ----------------------------------------------------------------------------------- */
 
-size_t gpnn_grid_noise_number(const struct gpnn_grid_subset *cells,
-                              const struct gpnn_parameters *parameters, size_t i)
+/* Which noise variance cell 'i' has. */
+static size_t noise_number(const struct gpnn_grid_subset *cells,
+                           const struct gpnn_parameters *parameters, size_t i)
 {
   size_t a = parameters->grid.noise_factor;
   if (a == 0) return 0;
@@ -91,14 +139,16 @@ double gpnn_grid_noise_value(const struct gpnn_parameters *parameters, size_t nu
                                             : parameters->grid.noise[number];
 }
 
-double gpnn_grid_likelihood_repeats(const struct gpnn_grid_subset *cells,
-                                    const struct gpnn_parameters *parameters, double *gradient)
+/* What observations of the same cells add to the log likelihood (equation 16.52); its derivatives
+ * in the logarithms of the noise variances are added to 'gradient' unless that is NULL. */
+static double repeats(const struct gpnn_grid_subset *cells,
+                      const struct gpnn_parameters *parameters, double *gradient)
 {
   double value = 0, degrees = 0;
   for (size_t i = 0; i < cells->n; i++) degrees += cells->count[i] - 1;
   for (size_t i = 0; degrees > 0 && i < cells->n; i++) {
     double more = cells->count[i] - 1;
-    size_t number = gpnn_grid_noise_number(cells, parameters, i);
+    size_t number = noise_number(cells, parameters, i);
     double noise = gpnn_grid_noise_value(parameters, number);
     double misfit = cells->within * more / degrees / noise;
     value -= 0.5 * (more * (LOG_2PI + log(noise)) + log(cells->count[i]) + misfit);
@@ -139,9 +189,9 @@ static void fill(void *context, double *matrix)
       column[i] = row[0][level[0]] * row[1][level[1]];
       for (size_t a = 2; a < f; a++) column[i] *= row[a][level[a]];
     }
-    column[j] += gpnn_grid_noise_value(dense->parameters,
-                                       gpnn_grid_noise_number(cells, dense->parameters, j)) /
-                 cells->count[j];
+    column[j] +=
+        gpnn_grid_noise_value(dense->parameters, noise_number(cells, dense->parameters, j)) /
+        cells->count[j];
   }
 }
 
@@ -170,7 +220,9 @@ static void symmetrise(size_t n, double *gamma)
       gamma[i * n + j] = gamma[j * n + i] = 0.5 * (gamma[i * n + j] + gamma[j * n + i]);
 }
 
-enum gpnn_status gpnn_grid_factors_cholesky(const struct gpnn_grid_factors *factors,
+/* Writes the covariance matrix of the cells' targets to 'matrix' (n by n) and factors it; 'work' is
+ * gpnn_cholesky_work(n) doubles.  GPNN_ENUMERIC: it is not positive definite. */
+static enum gpnn_status cholesky_of_factors(const struct gpnn_grid_factors *factors,
                                             const struct gpnn_grid_subset *cells,
                                             const struct gpnn_parameters *parameters,
                                             double *matrix, double *work, struct gpnn_error *err)
@@ -181,10 +233,13 @@ enum gpnn_status gpnn_grid_factors_cholesky(const struct gpnn_grid_factors *fact
   return gpnn_cholesky_factor(cells->n, matrix, work, matrix[0], fill, &dense, &jitter, err);
 }
 
-void gpnn_grid_factors_spread(const struct gpnn_grid_factors *factors,
-                              const struct gpnn_grid_subset *cells,
-                              const struct gpnn_parameters *parameters, const double *g,
-                              double *noise_gradient)
+/* From 'g', the lower triangle (n by n) of the symmetric matrix of derivatives in the elements of
+ * the cells' covariance matrix, to those in the elements of the factors' matrices, which become
+ * symmetric; adds those in the logarithms of the noise variances to 'noise_gradient'. */
+static void spread_derivatives(const struct gpnn_grid_factors *factors,
+                               const struct gpnn_grid_subset *cells,
+                               const struct gpnn_parameters *parameters, const double *g,
+                               double *noise_gradient)
 {
   const struct dense dense = {cells, parameters, factors};
   size_t n = cells->n, f = cells->n_factors;
@@ -195,7 +250,7 @@ void gpnn_grid_factors_spread(const struct gpnn_grid_factors *factors,
     find_rows(&dense, j, factors->gamma, gamma);
     spread(f, cells->level + j * f, row, gamma, column[j]);
     for (size_t i = j + 1; i < n; i++) spread(f, cells->level + i * f, row, gamma, 2 * column[i]);
-    size_t number = gpnn_grid_noise_number(cells, parameters, j);
+    size_t number = noise_number(cells, parameters, j);
     noise_gradient[number] +=
         column[j] * gpnn_grid_noise_value(parameters, number) / cells->count[j];
   }
@@ -203,27 +258,27 @@ void gpnn_grid_factors_spread(const struct gpnn_grid_factors *factors,
 }
 
 /* 'work' is scratch memory of the factorisation; the other arrays are scratch, too. */
-static enum gpnn_status evaluate(const struct dense *dense, double *matrix, double *work,
-                                 double *alpha, double *value, double *noise_gradient,
-                                 struct gpnn_error *err)
+static enum gpnn_status evaluate_dense(const struct dense *dense, double *matrix, double *work,
+                                       double *alpha, double *value, double *noise_gradient,
+                                       struct gpnn_error *err)
 {
   const struct gpnn_grid_subset *cells = dense->cells;
   size_t n = cells->n;
   double misfit = 0;
   enum gpnn_status status =
-      gpnn_grid_factors_cholesky(dense->factors, cells, dense->parameters, matrix, work, err);
+      cholesky_of_factors(dense->factors, cells, dense->parameters, matrix, work, err);
   if (status != GPNN_OK) return status;
   for (size_t i = 0; i < n; i++) alpha[i] = cells->y[i];
   gpnn_cholesky_solve(n, matrix, alpha);
   for (size_t i = 0; i < n; i++) misfit += cells->y[i] * alpha[i];
   *value = -0.5 * (misfit + gpnn_cholesky_logdet(n, matrix) + (double)n * LOG_2PI) +
-           gpnn_grid_likelihood_repeats(cells, dense->parameters, noise_gradient);
+           repeats(cells, dense->parameters, noise_gradient);
   if (noise_gradient == NULL) return GPNN_OK;
   gpnn_cholesky_invert(n, matrix, work);
   for (size_t j = 0; j < n; j++) /* dL/dA, equation 16.51 */
     for (size_t i = j; i < n; i++)
       matrix[j * n + i] = 0.5 * (alpha[i] * alpha[j] - matrix[j * n + i]);
-  gpnn_grid_factors_spread(dense->factors, cells, dense->parameters, matrix, noise_gradient);
+  spread_derivatives(dense->factors, cells, dense->parameters, matrix, noise_gradient);
   return GPNN_OK;
 }
 
@@ -246,7 +301,7 @@ enum gpnn_status gpnn_grid_likelihood_dense(const struct gpnn_grid_subset *cells
   for (size_t i = 0; gradient != NULL && i < gpnn_grid_n_noise(parameters); i++)
     noise_gradient[i] = 0;
   if (status == GPNN_OK)
-    status = evaluate(&dense, matrix, work, alpha, &found, noise_gradient, err);
+    status = evaluate_dense(&dense, matrix, work, alpha, &found, noise_gradient, err);
   if (status == GPNN_OK && gradient != NULL)
     status = gpnn_grid_factors_contract(&factors, cells, parameters, 1, gradient, err);
   if (status == GPNN_OK) *value = found;
@@ -254,5 +309,147 @@ enum gpnn_status gpnn_grid_likelihood_dense(const struct gpnn_grid_subset *cells
   free(matrix);
   free(work);
   free(alpha);
+  return status;
+}
+
+/* ---- some cells given others ----------------------------------------------------------------- */
+
+/* Targets and the cells that they are given, and what is computed of them. */
+struct conditional {
+  const struct gpnn_grid_subset *cells;
+  struct gpnn_grid_subset known; /* borrows the arrays of 'cells', without the targets */
+  const struct gpnn_parameters *parameters;
+  struct gpnn_grid_factors factors;
+  size_t n, m;          /* known cells; targets */
+  double *matrix;       /* n by n */
+  double *work, *alpha; /* alpha = A^-1 y, n */
+  double *k, *w;        /* n by m: covariances with targets, and A^-1 times these */
+  double *a, *b;        /* m: derivatives in mean and variance */
+  double *x, *y, *g;    /* n by m + 1, twice; n + m squared: only for the gradient */
+};
+
+static enum gpnn_status reserve_conditional(struct conditional *c, bool derivatives,
+                                            struct gpnn_error *err)
+{
+  size_t n = c->n, m = c->m, all = n + m;
+  c->matrix = gpnn_alloc(n, n, sizeof(double));
+  c->work = gpnn_alloc(gpnn_cholesky_work(n), 1, sizeof(double));
+  c->alpha = gpnn_alloc(n, 1, sizeof(double));
+  c->k = gpnn_alloc(n, m, sizeof(double));
+  c->w = gpnn_alloc(n, m, sizeof(double));
+  c->a = gpnn_alloc(m, 1, sizeof(double));
+  c->b = gpnn_alloc(m, 1, sizeof(double));
+  bool is_complete = c->matrix != NULL && c->work != NULL && c->alpha != NULL && c->k != NULL &&
+                     c->w != NULL && c->a != NULL && c->b != NULL;
+  if (derivatives) {
+    c->x = gpnn_alloc(n, m + 1, sizeof(double));
+    c->y = gpnn_alloc(n, m + 1, sizeof(double));
+    c->g = gpnn_alloc(all, all, sizeof(double));
+    is_complete = is_complete && c->x != NULL && c->y != NULL && c->g != NULL;
+  }
+  return is_complete ? GPNN_OK : gpnn_fail_memory(err, "for a covariance matrix");
+}
+
+static void release_conditional(struct conditional *c)
+{
+  double *const arrays[] = {c->matrix, c->work, c->alpha, c->k, c->w, c->a, c->b, c->x, c->y, c->g};
+  for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) free(arrays[i]);
+  gpnn_grid_factors_release(&c->factors);
+}
+
+/* The covariance of the processes at two cells. */
+static double covariance(const struct conditional *c, size_t i, size_t j)
+{
+  const struct gpnn_grid_subset *cells = c->cells;
+  size_t f = cells->n_factors;
+  double k = 1;
+  for (size_t a = 0; a < f; a++)
+    k *= c->factors.k[a][cells->level[i * f + a] * cells->factor[a].n + cells->level[j * f + a]];
+  return k;
+}
+
+/* Predicts the targets; returns the sum of their log densities. */
+static double predict(struct conditional *c, double *mean, double *variance)
+{
+  double value = 0;
+  for (size_t i = 0; i < c->n; i++) c->alpha[i] = c->cells->y[i];
+  gpnn_cholesky_solve(c->n, c->matrix, c->alpha);
+  for (size_t t = 0; t < c->m; t++)
+    for (size_t i = 0; i < c->n; i++) c->k[t * c->n + i] = covariance(c, i, c->n + t);
+  memcpy(c->w, c->k, c->n * c->m * sizeof *c->w);
+  gpnn_cholesky_forward(c->n, c->matrix, c->m, c->w);
+  gpnn_cholesky_backward(c->n, c->matrix, c->m, c->w);
+  for (size_t t = 0; t < c->m; t++) {
+    size_t at = c->n + t;
+    double noise = gpnn_grid_noise_value(c->parameters, noise_number(c->cells, c->parameters, at)) /
+                   c->cells->count[at];
+    double prior = covariance(c, at, at) + noise, v = prior;
+    mean[t] = 0;
+    for (size_t i = 0; i < c->n; i++) {
+      mean[t] += c->k[t * c->n + i] * c->alpha[i];
+      v -= c->k[t * c->n + i] * c->w[t * c->n + i];
+    }
+    variance[t] = v = fmax(v, fmax(noise, 1e-12 * prior));
+    double e = c->cells->y[at] - mean[t];
+    c->a[t] = e / v;
+    c->b[t] = 0.5 * (e * e / v - 1) / v;
+    value -= 0.5 * (LOG_2PI + log(v) + e * e / v);
+  }
+  return value;
+}
+
+/* The matrix of derivatives in the elements of the covariance matrix of all cells (equation 16.57):
+ * of rank m + 1 among the known ones. */
+static void differentiate(struct conditional *c)
+{
+  size_t n = c->n, m = c->m, all = n + m;
+  double *s = c->y + m * n;
+  memcpy(c->x, c->w, n * m * sizeof *c->x);
+  memcpy(c->x + n * m, c->alpha, n * sizeof *c->x);
+  for (size_t t = 0; t < m; t++)
+    for (size_t i = 0; i < n; i++) {
+      double w = c->w[t * n + i];
+      c->y[t * n + i] = c->b[t] * w;
+      s[i] = (t == 0 ? 0 : s[i]) - c->a[t] * w;
+      c->g[i * all + n + t] = 0.5 * c->a[t] * c->alpha[i] - c->b[t] * w;
+    }
+  cblas_dsyr2k(CblasColMajor, CblasLower, CblasNoTrans, (int)n, (int)m + 1, 0.5, c->x, (int)n, c->y,
+               (int)n, 0, c->g, (int)all);
+  for (size_t t = 0; t < m; t++) c->g[(n + t) * all + n + t] = c->b[t];
+}
+
+static enum gpnn_status evaluate_conditional(struct conditional *c, double *mean, double *variance,
+                                             double *value, double *gradient,
+                                             struct gpnn_error *err)
+{
+  size_t at = gpnn_grid_first_coordinate(c->parameters, c->cells->n_factors) + 1;
+  enum gpnn_status status =
+      gpnn_grid_factors_make(&c->factors, c->cells, c->parameters, gradient != NULL, 1, err);
+  if (status == GPNN_OK && c->n > 0)
+    status = cholesky_of_factors(&c->factors, &c->known, c->parameters, c->matrix, c->work, err);
+  if (status != GPNN_OK) return status;
+  *value = predict(c, mean, variance);
+  if (gradient == NULL) return GPNN_OK;
+  for (size_t i = 0; i < gpnn_grid_n_noise(c->parameters); i++) gradient[at + i] = 0;
+  differentiate(c);
+  spread_derivatives(&c->factors, c->cells, c->parameters, c->g, gradient + at);
+  return gpnn_grid_factors_contract(&c->factors, c->cells, c->parameters, 1, gradient, err);
+}
+
+enum gpnn_status gpnn_grid_likelihood_conditional(const struct gpnn_grid_subset *cells,
+                                                  size_t n_targets,
+                                                  const struct gpnn_parameters *parameters,
+                                                  double *mean, double *variance, double *value,
+                                                  double *gradient, struct gpnn_error *err)
+{
+  struct conditional c = {.cells = cells,
+                          .known = *cells,
+                          .parameters = parameters,
+                          .n = cells->n - n_targets,
+                          .m = n_targets};
+  c.known.n = c.n;
+  enum gpnn_status status = reserve_conditional(&c, gradient != NULL, err);
+  if (status == GPNN_OK) status = evaluate_conditional(&c, mean, variance, value, gradient, err);
+  release_conditional(&c);
   return status;
 }

@@ -1,6 +1,6 @@
 /*
  * likelihood: the log marginal likelihood of observed cells, and its gradient in the coordinates of
- * the process (models/grid/fit/coordinates.h; gpnn-methods(7), equations 16.50 to 16.57).
+ * the process (gpnn-methods(7), equations 16.50 to 16.57).
  *
  *   L = -1/2 y' A^-1 y - 1/2 log |A| - n/2 log 2 pi,   A = K + diag(noise / count)
  *
@@ -22,9 +22,28 @@
 #include "base/status.h"
 #include "dataset/grid.h"
 #include "kernel/parameters.h"
-#include "models/grid/fit/subset.h"
 #include "models/grid/fit/view.h"
 #include "models/grid/system/system.h"
+
+/* ---- coordinates ----------------------------------------------------------------------------- */
+
+/* The numbers that describe a process on a grid are a vector that estimation moves: those of each
+ * factor in turn (kernel/factor.h), the logarithm of the kernel scale, and that of the noise
+ * variance, or of each level's where levels have their own. */
+
+/* How many coordinates there are; to and from a vector of them. */
+size_t gpnn_grid_n_coordinates(const struct gpnn_parameters *parameters);
+void gpnn_grid_get_coordinates(const struct gpnn_parameters *parameters, double *coordinates);
+void gpnn_grid_set_coordinates(struct gpnn_parameters *parameters, const double *coordinates);
+
+/* Which coordinate the first of factor 'a' is; with 'a' the number of factors, which the kernel
+ * scale is.  The noise variances follow it. */
+size_t gpnn_grid_first_coordinate(const struct gpnn_parameters *parameters, size_t a);
+
+/* How many noise variances there are: 1, or one for each level of a factor. */
+size_t gpnn_grid_n_noise(const struct gpnn_parameters *parameters);
+
+/* ---- likelihoods ----------------------------------------------------------------------------- */
 
 /*
  * The exact likelihood of 'cells' under 'parameters', to '*value', and its derivatives to
