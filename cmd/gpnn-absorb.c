@@ -5,15 +5,12 @@
 
 #define ARGUMENTS struct absorb_arguments
 
-static const struct cli_word rules[] = {{"deflated", ABSORB_DEFLATED},
-                                        {"marginal", ABSORB_MARGINAL},
-                                        {"none", ABSORB_NONE},
-                                        {"full", ABSORB_FULL},
-                                        {"hybrid", ABSORB_HYBRID},
-                                        {"hybrid-literal", ABSORB_HYBRID_LITERAL},
-                                        {"blocky", ABSORB_BLOCKY},
-                                        {"bcm", ABSORB_BCM},
-                                        {"yu", ABSORB_YU},
+static const struct cli_word rules[] = {{"deflated", GPNN_ABSORB_DEFLATED},
+                                        {"marginal", GPNN_ABSORB_MARGINAL},
+                                        {"none", GPNN_ABSORB_NONE},
+                                        {"full", GPNN_ABSORB_FULL},
+                                        {"hybrid", GPNN_ABSORB_HYBRID},
+                                        {"blocky", GPNN_ABSORB_BLOCKY},
                                         CLI_END_OF_WORDS};
 static const struct cli_word uncertainties[] = {{"joint", GPNN_FUSION_JOINT},
                                                 {"marginal", GPNN_FUSION_MARGINAL},
@@ -23,7 +20,7 @@ static const struct cli_word uncertainties[] = {{"joint", GPNN_FUSION_JOINT},
 static const struct cli_option options[] = {
     CLI_TEXT(0, "answers", answers, "FILE", "what gpnn-answer wrote; required"),
     CLI_TEXT(0, "id", id, "COL", "the column that both owners know rows by (id)"),
-    CLI_CHOICE(0, "rule", rule, "RULE", "what becomes of answers", rules),
+    CLI_CHOICE(0, "rule", how.rule, "RULE", "what becomes of answers", rules),
     CLI_TEXT(0, "own", own, "TABLE", "write these rows before those made of answers"),
     CLI_TEXT('p', "params", params, "FILE", "parameters of a model (standard input)"),
     CLI_TEXT(0, "targets", target, "NAME", "the target, if there are several"),
@@ -46,6 +43,6 @@ static const struct cli_tool tool = {
 
 int main(int argc, char **argv)
 {
-  struct absorb_arguments arguments = {.rule = ABSORB_DEFLATED};
+  struct absorb_arguments arguments = {.how = {.rule = GPNN_ABSORB_DEFLATED}};
   return cli_main(&tool, &arguments, argc, argv);
 }

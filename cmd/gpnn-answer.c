@@ -7,7 +7,6 @@
 static const struct cli_word reports[] = {{"none", GPNN_REPORT_NONE},
                                           {"marginal", GPNN_REPORT_MARGINAL},
                                           {"full", GPNN_REPORT_FULL},
-                                          {"message", GPNN_REPORT_MESSAGE},
                                           CLI_END_OF_WORDS};
 
 static const struct cli_word mechanisms[] = {{"shaped", GPNN_MECHANISM_SHAPED},

@@ -6,7 +6,7 @@
 
 static const struct cli_word rules[] = {
     {"fuse", GPNN_COMBINE_FUSE},       {"poe", GPNN_COMBINE_POE},     {"gpoe", GPNN_COMBINE_GPOE},
-    {"bcm", GPNN_COMBINE_BCM},         {"rbcm", GPNN_COMBINE_RBCM},   {"grbcm", GPNN_COMBINE_GRBCM},
+    {"bcm", GPNN_COMBINE_FUSE},        {"rbcm", GPNN_COMBINE_RBCM},   {"grbcm", GPNN_COMBINE_GRBCM},
     {"weights", GPNN_COMBINE_WEIGHTS}, {"stack", GPNN_COMBINE_STACK}, CLI_END_OF_WORDS};
 
 static const struct cli_option options[] = {

@@ -4,7 +4,7 @@
 
 static bool makes_model(const struct absorb_arguments *a)
 {
-  return a->rule >= ABSORB_FULL;
+  return gpnn_absorb_makes_model(a->how.rule);
 }
 
 static bool check_options(const struct cli *cli, const struct absorb_arguments *a)
@@ -13,8 +13,8 @@ static bool check_options(const struct cli *cli, const struct absorb_arguments *
   for (size_t i = 0; i < sizeof of_models / sizeof *of_models && !makes_model(a); i++)
     if (cli_given(cli, of_models[i]))
       return cli_refuse(cli,
-                        "option --%s: is for the rules that make a model: full, hybrid, "
-                        "hybrid-literal, blocky, bcm and yu",
+                        "option --%s: is for the rules that make a model: full, hybrid "
+                        "and blocky",
                         of_models[i]);
   if (makes_model(a) && a->own != NULL)
     return cli_refuse(cli, "option --own: is for the rules that make rows: deflated, marginal and "

@@ -12,23 +12,9 @@
 #include "cmd/common/pool.h"
 #include "cotrain/absorb.h"
 
-/* The rules: those that make rows, then those that make a model. */
-enum absorb_rule {
-  ABSORB_DEFLATED,
-  ABSORB_MARGINAL,
-  ABSORB_NONE,
-  ABSORB_FULL,
-  ABSORB_HYBRID,
-  ABSORB_HYBRID_LITERAL,
-  ABSORB_BLOCKY,
-  ABSORB_BCM,
-  ABSORB_YU
-};
-
 struct absorb_arguments {
   const char *params, *target, *id, *answers, *own; /* NULL: not given */
-  enum absorb_rule rule;
-  struct gpnn_absorb_options how; /* without its rule */
+  struct gpnn_absorb_options how;
 };
 
 /* A run. */

@@ -7,15 +7,6 @@
 /* The file that a signal removes. */
 static const char *volatile unfinished;
 
-static const enum gpnn_fusion_rule rules[] = {
-    [ABSORB_FULL] = GPNN_FUSION_FULL,
-    [ABSORB_HYBRID] = GPNN_FUSION_HYBRID,
-    [ABSORB_HYBRID_LITERAL] = GPNN_FUSION_HYBRID_LITERAL,
-    [ABSORB_BLOCKY] = GPNN_FUSION_BLOCKY,
-    [ABSORB_BCM] = GPNN_FUSION_BCM,
-    [ABSORB_YU] = GPNN_FUSION_YU,
-};
-
 static void report(const struct absorbing *r, const struct gpnn_absorb_outcome *outcome,
                    size_t n_points)
 {
@@ -28,7 +19,7 @@ static void report(const struct absorbing *r, const struct gpnn_absorb_outcome *
   if (outcome->n_negative > 0)
     cli_warn(r->cli, "variances are below 0 at %zu of %zu points, and are taken for 0 there",
              outcome->n_negative, n_points);
-  if (r->a->rule == ABSORB_BLOCKY)
+  if (r->a->how.rule == GPNN_ABSORB_BLOCKY)
     cli_warn(r->cli, "the rule blocky adds two predictions up, and so predicts about twice the "
                      "truth where both know it: it is for comparison only");
   cli_note(r->cli, "%zu points; own rows, each from all else: %.4g nats, without answers %.4g",
@@ -61,16 +52,14 @@ static enum gpnn_status write(struct absorbing *r, const struct gpnn_fusion *fus
 
 enum gpnn_status absorb_write_model(struct absorbing *r, struct gpnn_error *err)
 {
-  struct gpnn_absorb_options options = r->a->how;
   struct gpnn_absorb_outcome outcome;
   struct gpnn_fusion fusion = {0};
   cli_guard(&unfinished);
-  options.rule = rules[r->a->rule];
   if (r->opened.n > 1)
     return gpnn_fail(err, GPNN_EINVAL, "%s has %zu targets: choose one of them by --targets",
                      cli_operand(r->cli, 0), r->opened.n);
   enum gpnn_status status = gpnn_absorb_model(r->view, &r->opened.parameters[0], &r->answers,
-                                              r->pool.x, &options, &fusion, &outcome, err);
+                                              r->pool.x, &r->a->how, &fusion, &outcome, err);
   if (status != GPNN_OK) status = gpnn_prefix(err, status, "%s", r->a->answers);
   if (status == GPNN_OK) status = write(r, &fusion, err);
   if (status == GPNN_OK) report(r, &outcome, fusion.m);

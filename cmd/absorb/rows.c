@@ -154,14 +154,9 @@ static enum gpnn_status write_answers(const struct writing *w, struct absorbing 
 static enum gpnn_status make_rows(struct absorbing *r, struct gpnn_absorbed *rows,
                                   struct gpnn_error *err)
 {
-  static const enum gpnn_absorb_rule rules[] = {
-      [ABSORB_DEFLATED] = GPNN_ABSORB_DEFLATED,
-      [ABSORB_MARGINAL] = GPNN_ABSORB_MARGINAL,
-      [ABSORB_NONE] = GPNN_ABSORB_NONE,
-  };
   if (rows == NULL) return gpnn_fail_memory(err, "for rows made of answers");
   return gpnn_prefix(
-      err, gpnn_absorb_rows(&r->answers, rules[r->a->rule], r->a->how.ignores_privacy, rows, err),
+      err, gpnn_absorb_rows(&r->answers, r->a->how.rule, r->a->how.ignores_privacy, rows, err),
       "%s", r->a->answers);
 }
 

@@ -100,7 +100,7 @@ static double promised_epsilon(const struct answer_arguments *a, double mu)
 }
 
 /* What is promised, and what is not, in lines of comments. */
-static enum gpnn_status write_notes(const struct answer_arguments *a, double mu, bool is_message,
+static enum gpnn_status write_notes(const struct answer_arguments *a, double mu,
                                     struct gpnn_output *output, struct gpnn_error *err)
 {
   const double numbers[] = {a->range[0], a->range[1], promised_epsilon(a, mu), a->delta, mu};
@@ -114,9 +114,8 @@ static enum gpnn_status write_notes(const struct answer_arguments *a, double mu,
   if (status != GPNN_OK) return status;
   return gpnn_output_printf(
       output, err,
-      "\n# protected: each single response of the answering rows, which only column '%s' depends "
+      "\n# protected: each single response of the answering rows, which only column 'mean' depends "
       "on\n# not protected: inputs and number of the rows; %s\n%s",
-      is_message ? "shift" : "mean",
       a->public_params != NULL ? "parameters, which are of public rows"
                                : "parameters, and whatever responses were used for them",
       a->is_insecure ? "# insecure: the noise is that of a seed, and protects nothing\n" : "");
@@ -129,7 +128,7 @@ static enum gpnn_status add_notes(const struct answer_arguments *a, double mu,
   size_t length;
   enum gpnn_status status = gpnn_output_open_memory(&output, err);
   if (status != GPNN_OK) return status;
-  status = write_notes(a, mu, answers->report == GPNN_REPORT_MESSAGE, output, err);
+  status = write_notes(a, mu, output, err);
   if (status == GPNN_OK) {
     const char *text = gpnn_output_memory(output, &length);
     answers->notes = gpnn_copy_text(text, length);

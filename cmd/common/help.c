@@ -19,8 +19,10 @@ static void describe_words(const struct cli_row *row, size_t size, char *text)
                                  has_help ? ": " : "", cli_list_words(list, words),
                                  names_default ? " " : "", names_default ? help : "");
   for (; words->word != NULL && !names_default && row->option->type == CLI_TYPE_CHOICE; words++)
-    if (words->value == row->usual && used < size)
+    if (words->value == row->usual && used < size) {
       snprintf(text + used, size - used, " (%s)", words->word);
+      break; /* the first of two words for the same */
+    }
 }
 
 /* Prints a text from the column of help on, in as many lines as it takes. */

@@ -13,10 +13,10 @@ static const double least_variance = 1e-6, least_of_all = 1e-200;
 static const struct rule {
   const char *name;
   bool needs_variance, needs_prior, needs_weights;
-} rules[GPNN_COMBINE_RULES] = {{"fuse", true, true, false},    {"poe", true, false, false},
-                               {"gpoe", true, true, false},    {"bcm", true, true, false},
-                               {"rbcm", true, true, false},    {"grbcm", true, false, false},
-                               {"weights", true, false, true}, {"stack", false, false, true}};
+} rules[GPNN_COMBINE_RULES] = {{"fuse", true, true, false},   {"poe", true, false, false},
+                               {"gpoe", true, true, false},   {"rbcm", true, true, false},
+                               {"grbcm", true, false, false}, {"weights", true, false, true},
+                               {"stack", false, false, true}};
 
 const char *gpnn_combine_name(enum gpnn_combine_rule rule)
 {
@@ -129,8 +129,7 @@ static bool add_base(const struct row *row, double powers, double *precision, do
 static bool has_tails(const struct row *row)
 {
   const enum gpnn_combine_rule rule = row->settings->rule;
-  if (rule != GPNN_COMBINE_FUSE && rule != GPNN_COMBINE_BCM && rule != GPNN_COMBINE_POE)
-    return false;
+  if (rule != GPNN_COMBINE_FUSE && rule != GPNN_COMBINE_POE) return false;
   for (size_t i = 0; i < row->settings->n && row->present > 1; i++)
     if (is_here(row->mean, i) && isfinite(degrees_of(row->df, i))) return true;
   return false;

@@ -4,7 +4,7 @@
  *
  * A prediction is a mean and a variance, and the models that have none of a row are left out.  The
  * prior is what would be predicted of any row without data.  Densities are normal, or Student's t:
- * fuse, bcm and poe multiply these as they are, and give the t that is closest; the rules with
+ * fuse and poe multiply these as they are, and give the t that is closest; the rules with
  * powers hold for normal densities, and take the variances.
  *
  * Threads: no shared state.
@@ -22,12 +22,12 @@
 #include "base/status.h"
 
 enum gpnn_combine_rule {
-  GPNN_COMBINE_FUSE,  /* exact if the models' inputs are independent given the target */
+  GPNN_COMBINE_FUSE,  /* exact if the models' inputs are independent given the target; for models of
+                         one latent function, combined without their noise, the Bayesian committee
+                         machine */
   GPNN_COMBINE_POE,   /* product of experts */
   GPNN_COMBINE_GPOE,  /* the same with powers */
-  GPNN_COMBINE_BCM,   /* the Bayesian committee machine: fuse, by the name it has for models of one
-                         latent function, which are to be combined without their noise */
-  GPNN_COMBINE_RBCM,  /* the same with powers */
+  GPNN_COMBINE_RBCM,  /* fuse with powers: the robust committee machine */
   GPNN_COMBINE_GRBCM, /* the same where the first model's rows are part of those of all others */
   GPNN_COMBINE_WEIGHTS, /* the mixture of the distributions */
   GPNN_COMBINE_STACK,   /* the weighted mean, with a spread of its own */

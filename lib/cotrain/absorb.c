@@ -38,7 +38,6 @@ enum gpnn_status gpnn_absorb_rows(const struct gpnn_answers *answers, enum gpnn_
                                   bool ignores_privacy, struct gpnn_absorbed *rows,
                                   struct gpnn_error *err)
 {
-  if (answers->mean == NULL) return fail_report(answers, "marginal", err);
   if (answers->variance == NULL && rule != GPNN_ABSORB_NONE)
     return fail_report(answers, "marginal", err);
   for (size_t i = 0; i < answers->n; i++) {
@@ -85,13 +84,12 @@ size_t gpnn_absorb_n_far(const struct gpnn_answers *answers)
 /* Answers in standardised units; all arrays are owned, and the unused ones NULL. */
 struct standard {
   size_t n;
-  double *mean, *covariance, *prior, *noise, *privacy, *shift, *precision;
+  double *mean, *covariance, *prior, *privacy;
 };
 
 static void standard_release(struct standard *s)
 {
-  double *const arrays[] = {s->mean,    s->covariance, s->prior,    s->noise,
-                            s->privacy, s->shift,      s->precision};
+  double *const arrays[] = {s->mean, s->covariance, s->prior, s->privacy};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
 }
 
@@ -111,57 +109,55 @@ static double *copy_diagonal(size_t n, const double *from, double factor)
   return copy;
 }
 
+static bool needs_covariance(const struct gpnn_absorb_options *options)
+{
+  return options->uncertainty != GPNN_FUSION_NONE;
+}
+
+static bool needs_prior(const struct gpnn_absorb_options *options)
+{
+  return options->rule != GPNN_ABSORB_FULL;
+}
+
 static enum gpnn_status check_report(const struct gpnn_answers *answers,
                                      const struct gpnn_absorb_options *options,
-                                     const struct gpnn_fusion_needs *needs, struct gpnn_error *err)
+                                     struct gpnn_error *err)
 {
-  const bool joint = options->uncertainty == GPNN_FUSION_JOINT || needs->prior;
-  if (needs->message && answers->shift == NULL) return fail_report(answers, "message", err);
-  if (needs->mean && answers->mean == NULL)
-    return fail_report(answers, joint ? "full" : "marginal", err);
-  if ((needs->prior && answers->prior == NULL) ||
-      (needs->covariance && joint && answers->covariance == NULL))
+  const bool joint = options->uncertainty == GPNN_FUSION_JOINT;
+  if ((needs_prior(options) && answers->prior == NULL) || (joint && answers->covariance == NULL))
     return fail_report(answers, "full", err);
-  if (needs->covariance && answers->variance == NULL) return fail_report(answers, "marginal", err);
+  if (needs_covariance(options) && answers->variance == NULL)
+    return fail_report(answers, "marginal", err);
   return GPNN_OK;
+}
+
+/* The noise of privacy; NULL where there is none. */
+static bool copy_privacy(struct standard *s, const struct gpnn_answers *answers, double square)
+{
+  const size_t n = answers->n;
+  bool is_private = answers->privacy != NULL;
+  for (size_t i = 0; i < n; i++) is_private = is_private || answers->noise_variance[i] > 0;
+  if (!is_private) return true;
+  s->privacy = answers->privacy != NULL ? copy_scaled(n * n, answers->privacy, 0, square)
+                                        : copy_diagonal(n, answers->noise_variance, square);
+  return s->privacy != NULL;
 }
 
 /* Copies what the rule needs; false: there was no memory. */
 static bool copy_needed(struct standard *s, const struct gpnn_answers *answers,
-                        const struct gpnn_fusion_needs *needs)
+                        const struct gpnn_absorb_options *options)
 {
   const size_t n = answers->n;
   const double unit = 1 / answers->scale, square = unit * unit;
-  bool done = true;
-  if (needs->mean) done = (s->mean = copy_scaled(n, answers->mean, answers->centre, unit)) != NULL;
-  if (done && needs->covariance)
+  bool done = (s->mean = copy_scaled(n, answers->mean, answers->centre, unit)) != NULL;
+  if (done && needs_covariance(options))
     done = (s->covariance = answers->covariance != NULL
                                 ? copy_scaled(n * n, answers->covariance, 0, square)
                                 : copy_diagonal(n, answers->variance, square)) != NULL;
-  if (done && needs->prior)
+  if (done && needs_prior(options))
     done = (s->prior = copy_scaled(n * n, answers->prior, 0, square)) != NULL;
-  if (done && needs->message)
-    done = (s->shift = copy_scaled(n, answers->shift, 0, answers->scale)) != NULL;
-  if (done && needs->message)
-    done = (s->precision =
-                copy_scaled(n * n, answers->precision, 0, answers->scale * answers->scale)) != NULL;
-  if (done && needs->noise) done = (s->noise = gpnn_alloc(n, 1, sizeof *s->noise)) != NULL;
-  for (size_t i = 0; i < n && done && needs->noise; i++)
-    s->noise[i] = fmax(square * (answers->prior_variance[i] - answers->prior[i * (n + 1)]), 0);
-  return done;
-}
-
-/* The noise of privacy, in the units of what it was added to. */
-static bool copy_privacy(struct standard *s, const struct gpnn_answers *answers, bool is_of_shift)
-{
-  const size_t n = answers->n;
-  const double square = answers->scale * answers->scale, factor = is_of_shift ? square : 1 / square;
-  bool is_private = answers->privacy != NULL;
-  for (size_t i = 0; i < n; i++) is_private = is_private || answers->noise_variance[i] > 0;
-  if (!is_private) return true;
-  s->privacy = answers->privacy != NULL ? copy_scaled(n * n, answers->privacy, 0, factor)
-                                        : copy_diagonal(n, answers->noise_variance, factor);
-  return s->privacy != NULL;
+  if (!done || options->ignores_privacy) return done;
+  return copy_privacy(s, answers, 1 / (answers->scale * answers->scale));
 }
 
 static enum gpnn_status fuse(const struct gpnn_dataset *view, const struct gpnn_parameters *params,
@@ -175,10 +171,7 @@ static enum gpnn_status fuse(const struct gpnn_dataset *view, const struct gpnn_
                                             .mean = s->mean,
                                             .covariance = s->covariance,
                                             .prior = s->prior,
-                                            .noise = s->noise,
-                                            .privacy = s->privacy,
-                                            .shift = s->shift,
-                                            .precision = s->precision};
+                                            .privacy = s->privacy};
   struct gpnn_fusion alone = {0}, with = {0};
   enum gpnn_status status =
       gpnn_fusion_new(&alone, view, params, &nothing, options->rule, options->uncertainty, err);
@@ -204,13 +197,10 @@ enum gpnn_status gpnn_absorb_model(const struct gpnn_dataset *view,
                                    struct gpnn_fusion *fusion, struct gpnn_absorb_outcome *outcome,
                                    struct gpnn_error *err)
 {
-  const struct gpnn_fusion_needs needs = gpnn_fusion_needs(options->rule, options->uncertainty);
   struct standard s = {.n = answers->n};
   enum gpnn_status status = gpnn_absorb_check_units(answers, view, err);
-  if (status == GPNN_OK) status = check_report(answers, options, &needs, err);
-  if (status == GPNN_OK &&
-      (!copy_needed(&s, answers, &needs) ||
-       !(options->ignores_privacy || copy_privacy(&s, answers, needs.message))))
+  if (status == GPNN_OK) status = check_report(answers, options, err);
+  if (status == GPNN_OK && !copy_needed(&s, answers, options))
     status = gpnn_fail_memory(err, "for answers");
   if (status == GPNN_OK) status = fuse(view, params, &s, x, options, fusion, outcome, err);
   standard_release(&s);

@@ -22,12 +22,10 @@ enum gpnn_report {
   GPNN_REPORT_NONE,     /* means alone */
   GPNN_REPORT_MARGINAL, /* and how sure the model is of each */
   GPNN_REPORT_FULL,     /* and how its errors go together */
-  GPNN_REPORT_MESSAGE, /* in place of means, what the owner's rows say of the latent function, for a
-                          committee of models of the same function (cotrain/message.h) */
   GPNN_REPORTS
 };
 
-/* The word for a report: "none", "marginal", "full" or "message". */
+/* The word for a report: "none", "marginal" or "full". */
 const char *gpnn_report_name(enum gpnn_report report);
 
 /*
@@ -42,16 +40,13 @@ struct gpnn_answers {
   char *notes; /* owned: further comments, lines that begin with "# "; may be NULL */
   size_t n;
   char **ids;             /* owned, as are the texts: no two are the same */
-  double *mean;           /* n: predictions, with the noise of privacy; NULL for a message */
+  double *mean;           /* n: predictions, with the noise of privacy */
   double *variance;       /* n: of an observation, by the model, without the noise of privacy */
   double *prior_variance; /* n: the same before the model has seen any row */
-  double *noise_variance; /* n: of the noise of privacy, 0 if there is none; of a message, of the
-                             noise in 'shift' */
+  double *noise_variance; /* n: of the noise of privacy, 0 if there is none */
   double *covariance;     /* full: of observations, by the model; its diagonal is 'variance' */
   double *prior;          /* full: of the latent function before any row */
-  double *privacy;        /* full and message: of the noise of privacy; NULL: there is none */
-  double *shift;          /* message: h, in 1/units */
-  double *precision;      /* message: J, in 1/units^2 */
+  double *privacy;        /* full: of the noise of privacy; NULL: there is none */
 };
 
 /* Makes the arrays of 'answers', whose n and report are set, zeroed; 'privacy' only if

@@ -94,22 +94,18 @@ enum gpnn_status gpnn_concealment_find(const struct gpnn_model *model, const dou
                                        const struct gpnn_concealment_options *options,
                                        struct gpnn_concealment *concealment, struct gpnn_error *err)
 {
-  const bool is_message = answers->report == GPNN_REPORT_MESSAGE;
   struct gpnn_dependence dependence = {0};
   struct gpnn_concealment c = {.mu = 0};
   double *prior = NULL;
-  if (options->mechanism == GPNN_MECHANISM_PATH && is_message)
-    return gpnn_fail(err, GPNN_EINVAL, "a message is no function that noise of a path could hide");
-  enum gpnn_status status =
-      gpnn_respond_depend(model, answers->report, answers->n, x, &dependence, err);
+  enum gpnn_status status = gpnn_respond_depend(model, answers->n, x, &dependence, err);
   if (status == GPNN_OK && options->mechanism == GPNN_MECHANISM_PATH)
     status = find_prior(model, answers->n, x, &prior, err);
   if (status == GPNN_OK)
     status = gpnn_release_shape(&c.release, options->mechanism, dependence.q, dependence.n,
                                 dependence.parts, prior, options->width, err);
   if (status == GPNN_OK) {
-    const double scale = is_message ? 1 / answers->scale : answers->scale;
-    c.tau = options->mu > 0 ? c.release.sensitivity / options->mu : options->factor * scale;
+    c.tau =
+        options->mu > 0 ? c.release.sensitivity / options->mu : options->factor * answers->scale;
     c.mu = c.release.sensitivity > 0 ? c.release.sensitivity / c.tau : 0;
     *concealment = c;
   }
@@ -122,12 +118,11 @@ enum gpnn_status gpnn_concealment_apply(const struct gpnn_concealment *concealme
                                         struct gpnn_secret *secret, struct gpnn_answers *answers,
                                         struct gpnn_error *err)
 {
-  const bool is_message = answers->report == GPNN_REPORT_MESSAGE;
-  const double unit = ldexp(1, ilogb(is_message ? 1 / answers->scale : answers->scale) - 20);
+  const double unit = ldexp(1, ilogb(answers->scale) - 20);
   const double square = concealment->tau * concealment->tau;
   const size_t q = answers->n;
-  enum gpnn_status status = gpnn_release_draw(&concealment->release, concealment->tau, unit, secret,
-                                              is_message ? answers->shift : answers->mean, err);
+  enum gpnn_status status =
+      gpnn_release_draw(&concealment->release, concealment->tau, unit, secret, answers->mean, err);
   for (size_t i = 0; i < q && status == GPNN_OK; i++)
     answers->noise_variance[i] = square * concealment->release.m[i * (q + 1)];
   for (size_t i = 0; i < q * q && status == GPNN_OK && answers->privacy != NULL; i++)

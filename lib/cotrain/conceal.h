@@ -45,7 +45,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_clipped_new(const struct gpnn_model *model
 void gpnn_clipped_free(struct gpnn_clipped *clipped);
 
 /* How much noise: so much that the release is mu-private, or, if mu is 0, tau of 'factor' scales of
- * the target (of a message, of their inverse). */
+ * the target. */
 struct gpnn_concealment_options {
   enum gpnn_mechanism mechanism;
   double width; /* of the interval of responses */
@@ -58,9 +58,9 @@ struct gpnn_concealment {
 };
 
 /*
- * Finds the noise for answers about the rows 'x' (standardised), of whom the report and n > 0 are
- * looked at.  GPNN_EINVAL: as gpnn_respond_depend(); or the mechanism is PATH, for a message, or
- * NONE. Otherwise as gpnn_release_shape().
+ * Finds the noise for answers about the rows 'x' (standardised), whose number n > 0 is
+ * looked at.  GPNN_EINVAL: as gpnn_respond_depend(), or the mechanism is NONE.  Otherwise as
+ * gpnn_release_shape().
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_concealment_find(const struct gpnn_model *model, const double *x,
@@ -68,8 +68,8 @@ gpnn_concealment_find(const struct gpnn_model *model, const double *x,
                       const struct gpnn_concealment_options *options,
                       struct gpnn_concealment *concealment, struct gpnn_error *err);
 
-/* Adds a draw of the noise to the means, or the shifts of a message, rounds these to 2^-20 of the
- * scale (or of its inverse), down to a power of 2, and fills in how large the noise is.  'answers'
+/* Adds a draw of the noise to the means, rounds these to 2^-20 of the scale, down to
+ * a power of 2, and fills in how large the noise is.  'answers'
  * was allocated with privacy.  As gpnn_release_draw(). */
 GPNN_MUST_CHECK enum gpnn_status gpnn_concealment_apply(const struct gpnn_concealment *concealment,
                                                         struct gpnn_secret *secret,

@@ -1,30 +1,36 @@
-#include "cotrain/fusion.h"
-
+/*
+ * Models of rows and answers (gpnn-methods(7), equations 18.1 to 18.7): what there has to be, the
+ * system of own rows and answers, and each rule.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "cotrain/fusion_private.h"
+#include "cotrain/absorb.h"
+#include "linalg/blas.h"
 #include "linalg/cholesky.h"
+#include "linalg/triangular.h"
+
+#define MEMORY_FOR "for a model of rows and answers"
+
+/* The points of a target and what is observed there.  A zeroed object may be released. */
+struct system {
+  const struct gpnn_covariance *covariance;
+  const struct gpnn_fusion_answers *answers;
+  enum gpnn_fusion_uncertainty uncertainty;
+  size_t n, q, m;  /* own rows, answers, both */
+  double *points;  /* owned; m by d */
+  double *k;       /* owned; m by m, both triangles: covariances of the asking model's function */
+  double *targets; /* owned; m: of the own rows, and the answers */
+  double *noise; /* owned; m: that of the parameters, and of own rows with a noise of their own that
+                    as well */
+};
 
 /* ---- what there has to be ----------------------------------------------------------------- */
 
-struct gpnn_fusion_needs gpnn_fusion_needs(enum gpnn_fusion_rule rule,
-                                           enum gpnn_fusion_uncertainty uncertainty)
-{
-  bool is_message = rule == GPNN_FUSION_BCM;
-  bool has_prior = rule == GPNN_FUSION_HYBRID || rule == GPNN_FUSION_BLOCKY;
-  bool has_errors = (has_prior || rule == GPNN_FUSION_FULL) && uncertainty != GPNN_FUSION_NONE;
-  return (struct gpnn_fusion_needs){.mean = !is_message,
-                                    .covariance = has_errors,
-                                    .prior = has_prior || rule == GPNN_FUSION_YU,
-                                    .noise = rule == GPNN_FUSION_YU,
-                                    .message = is_message};
-}
-
-enum gpnn_status gpnn_fusion_check(const struct gpnn_dataset *view,
-                                   const struct gpnn_parameters *params, struct gpnn_error *err)
+static enum gpnn_status check_model(const struct gpnn_dataset *view,
+                                    const struct gpnn_parameters *params, struct gpnn_error *err)
 {
   const struct {
     bool is_so;
@@ -49,7 +55,7 @@ enum gpnn_status gpnn_fusion_check(const struct gpnn_dataset *view,
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_fusion_check_size(size_t n, size_t q, struct gpnn_error *err)
+static enum gpnn_status check_size(size_t n, size_t q, struct gpnn_error *err)
 {
   if (n <= GPNN_FUSION_MOST && q <= GPNN_FUSION_MOST - n) return GPNN_OK;
   return gpnn_fail(err, GPNN_EINVAL,
@@ -100,14 +106,6 @@ static enum gpnn_status check_answers(const struct gpnn_fusion_answers *a, struc
   if (scratch == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   enum gpnn_status status = check_numbers(a->n, a->mean, "an answer", err);
   if (status == GPNN_OK)
-    status = check_numbers(a->n, a->noise, "the noise variance of an answer", err);
-  for (size_t i = 0; i < a->n && a->noise != NULL && status == GPNN_OK; i++)
-    if (a->noise[i] < 0)
-      status = gpnn_fail(err, GPNN_EDATA, "the noise variance of an answer is negative");
-  if (status == GPNN_OK) status = check_numbers(a->n, a->shift, "a number of the message", err);
-  if (status == GPNN_OK)
-    status = check_numbers(a->n * a->n, a->precision, "a number of the message", err);
-  if (status == GPNN_OK)
     status = check_covariance(a->n, a->covariance, "the covariance of the answers", scratch, err);
   if (status == GPNN_OK)
     status = check_covariance(a->n, a->prior, "the prior covariance of the answers", scratch, err);
@@ -120,7 +118,7 @@ static enum gpnn_status check_answers(const struct gpnn_fusion_answers *a, struc
 
 /* ---- the system --------------------------------------------------------------------------- */
 
-void gpnn_fusion_system_release(struct gpnn_fusion_system *s)
+static void system_release(struct system *s)
 {
   free(s->points);
   free(s->k);
@@ -129,7 +127,7 @@ void gpnn_fusion_system_release(struct gpnn_fusion_system *s)
 }
 
 /* Covariances of all pairs of points. */
-static enum gpnn_status fill_process(struct gpnn_fusion_system *s, size_t d, const uint32_t *group,
+static enum gpnn_status fill_process(struct system *s, size_t d, const uint32_t *group,
                                      struct gpnn_error *err)
 {
   struct gpnn_covariance latent = *s->covariance;
@@ -151,8 +149,8 @@ static enum gpnn_status fill_process(struct gpnn_fusion_system *s, size_t d, con
   return status;
 }
 
-enum gpnn_status gpnn_fusion_system_make(struct gpnn_fusion_system *s,
-                                         const struct gpnn_dataset *view, struct gpnn_error *err)
+static enum gpnn_status system_make(struct system *s, const struct gpnn_dataset *view,
+                                    struct gpnn_error *err)
 {
   const struct gpnn_fusion_answers *a = s->answers;
   size_t d = view->d;
@@ -168,12 +166,14 @@ enum gpnn_status gpnn_fusion_system_make(struct gpnn_fusion_system *s,
   for (size_t i = 0; i < s->m; i++) {
     bool is_own = i < s->n;
     s->noise[i] = s->covariance->noise + (is_own && view->noise != NULL ? view->noise[i] : 0);
-    if (!is_own) s->targets[i] = a->mean == NULL ? 0 : a->mean[i - s->n];
+    if (!is_own) s->targets[i] = a->mean[i - s->n];
   }
   return fill_process(s, d, view->group, err);
 }
 
-double gpnn_fusion_error(const struct gpnn_fusion_system *s, size_t i, size_t j)
+/* The covariance of the errors of answers i and j, as far as it counts, with the noise of privacy.
+ */
+static double error_of(const struct system *s, size_t i, size_t j)
 {
   const struct gpnn_fusion_answers *a = s->answers;
   bool is_joint = s->uncertainty == GPNN_FUSION_JOINT, counts = i == j || is_joint;
@@ -183,9 +183,10 @@ double gpnn_fusion_error(const struct gpnn_fusion_system *s, size_t i, size_t j)
   return error;
 }
 
-enum gpnn_status gpnn_fusion_factor(const struct gpnn_fusion_system *s, size_t n, double *matrix,
-                                    void (*fill)(void *context, double *matrix), void *context,
-                                    struct gpnn_error *err)
+/* Factors the matrix of order n that 'fill' writes.  GPNN_ENUMERIC: it is not positive definite. */
+static enum gpnn_status factor(const struct system *s, size_t n, double *matrix,
+                               void (*fill)(void *context, double *matrix), void *context,
+                               struct gpnn_error *err)
 {
   double jitter;
   fill(context, matrix);
@@ -197,22 +198,224 @@ enum gpnn_status gpnn_fusion_factor(const struct gpnn_fusion_system *s, size_t n
 
 /* ---- own rows, each predicted from all else ----------------------------------------------- */
 
-double gpnn_fusion_cost(double error, double variance)
+/* What the error of an own row, predicted without itself, costs, given its variance. */
+static double cost_of(double error, double variance)
 {
   const double log_2_pi = 1.8378770664093454836;
   return 0.5 * (log_2_pi + log(variance) + error * error / variance);
 }
 
-double gpnn_fusion_score(const struct gpnn_fusion_system *s, size_t rank, const double *root,
-                         const double *weights)
+/* The mean cost of the own rows, from a root of S, rank by m, and what S makes of the targets
+ * (equation 18.6). */
+static double score_of(const struct system *s, size_t rank, const double *root,
+                       const double *weights)
 {
   double sum = 0;
   for (size_t i = 0; i < s->n; i++) {
     double precision = 0;
     for (size_t j = 0; j < rank; j++) precision += root[j * s->m + i] * root[j * s->m + i];
-    sum += gpnn_fusion_cost(weights[i] / precision, 1 / precision);
+    sum += cost_of(weights[i] / precision, 1 / precision);
   }
   return sum / (double)s->n;
+}
+
+/* ---- answers as observations ---------------------------------------------------------------- */
+
+/* Whose errors go together or not (equations 18.1 to 18.3): one matrix is factored, from which
+ * weights and root follow. */
+struct observations {
+  const struct system *s;
+  bool blocky;
+};
+
+/* Of observations i and j, which are not before own rows. */
+static double covariance_of(const struct observations *o, size_t i, size_t j)
+{
+  const struct system *s = o->s;
+  double k = s->k[j * s->m + i] + (i == j ? s->noise[j] : 0);
+  if (i < s->n) return k;
+  if (j < s->n) return o->blocky ? 0 : k;
+  if (o->blocky) k = s->answers->prior[(j - s->n) * s->q + i - s->n];
+  return k + error_of(s, i - s->n, j - s->n);
+}
+
+static void fill_observations(void *context, double *matrix)
+{
+  const struct observations *o = context;
+  size_t m = o->s->m;
+  for (size_t j = 0; j < m; j++)
+    for (size_t i = j; i < m; i++) matrix[j * m + i] = covariance_of(o, i, j);
+}
+
+/* Under the rule blocky, answers are added to predictions from own rows, as if they were about
+ * something else: so an own row left out is predicted from the others of its block, and shifted by
+ * the answers. */
+static double blocky_cost(const struct system *s, const struct gpnn_fusion *f,
+                          const double *explained, size_t row)
+{
+  size_t n = s->n, m = s->m;
+  double precision = 0, shift = 0, less = 0;
+  for (size_t j = row; j < n; j++) precision += f->root[j * m + row] * f->root[j * m + row];
+  for (size_t j = n; j < m; j++) {
+    shift += s->k[row * m + j] * f->weights[j];
+    less += explained[j * m + row] * explained[j * m + row];
+  }
+  double latent = 1 / precision - s->noise[row] - less;
+  return cost_of(f->weights[row] / precision - shift,
+                 fmax(latent, 1e-10 * s->covariance->kernelscale) + s->noise[row]);
+}
+
+/* Scores the own rows, and counts the points whose variance comes out negative. */
+static enum gpnn_status blocky_report(const struct system *s, struct gpnn_fusion *f,
+                                      struct gpnn_error *err)
+{
+  size_t m = s->m;
+  int order = (int)m;
+  double *explained = gpnn_alloc(m, m, sizeof *explained), sum = 0;
+  if (explained == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, order, order, order, 1, f->root, order,
+              s->k, order, 0, explained, order);
+  for (size_t i = 0; i < m; i++) {
+    double less = cblas_ddot(order, explained + i, order, explained + i, order);
+    f->n_negative += less > s->covariance->kernelscale;
+    if (i < s->n) sum += blocky_cost(s, f, explained, i);
+  }
+  f->score = sum / (double)s->n;
+  free(explained);
+  return GPNN_OK;
+}
+
+static enum gpnn_status observe_answers(const struct system *s, bool blocky, struct gpnn_fusion *f,
+                                        struct gpnn_error *err)
+{
+  struct observations observations = {s, blocky};
+  f->root = gpnn_alloc(s->m, s->m, sizeof *f->root);
+  if (f->root == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
+  enum gpnn_status status = factor(s, s->m, f->root, fill_observations, &observations, err);
+  if (status != GPNN_OK) return status;
+  memcpy(f->weights, s->targets, s->m * sizeof *f->weights);
+  gpnn_cholesky_solve(s->m, f->root, f->weights);
+  gpnn_triangular_invert(s->m, f->root);
+  f->rank = s->m;
+  if (blocky) return blocky_report(s, f, err);
+  f->score = score_of(s, f->rank, f->root, f->weights);
+  return GPNN_OK;
+}
+
+/* ---- a function that both views agree on ---------------------------------------------------- */
+
+/* Its precision is the sum of theirs (equations 18.4 and 18.5): the other view is known at the
+ * asked rows alone, so that its part is one matrix of their number.  Arrays are owned. */
+struct consensus {
+  const struct system *s;
+  double *agreement; /* q by q: factor of what both views say there, then the rows of its inverse */
+  double *cross;     /* q by m: that solved for covariances of the asked rows with all points */
+  double *product;   /* m by q */
+};
+
+static void consensus_release(struct consensus *c)
+{
+  free(c->agreement);
+  free(c->cross);
+  free(c->product);
+}
+
+static bool consensus_allocate(struct consensus *c)
+{
+  size_t m = c->s->m, q = c->s->q;
+  c->agreement = gpnn_alloc(q, q, sizeof *c->agreement);
+  c->cross = gpnn_alloc(q, m, sizeof *c->cross);
+  c->product = gpnn_alloc(m, q, sizeof *c->product);
+  return c->agreement != NULL && c->cross != NULL && c->product != NULL;
+}
+
+/* What both views say of the answers together. */
+static void fill_agreement(void *context, double *matrix)
+{
+  const struct system *s = ((const struct consensus *)context)->s;
+  const struct gpnn_fusion_answers *a = s->answers;
+  size_t n = s->n, m = s->m, q = s->q;
+  for (size_t j = 0; j < q; j++)
+    for (size_t i = j; i < q; i++)
+      matrix[j * q + i] = s->k[(n + j) * m + n + i] + (a->prior[j * q + i] + error_of(s, i, j));
+}
+
+/* The covariance of all observations, its lower triangle. */
+static void fill_agreed(void *context, double *matrix)
+{
+  const struct consensus *c = context;
+  size_t m = c->s->m, q = c->s->q;
+  memcpy(matrix, c->s->k, m * m * sizeof *matrix);
+  for (size_t i = 0; i < m; i++) matrix[i * m + i] += c->s->noise[i];
+  cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)m, (int)q, -1, c->cross, (int)q, 1,
+              matrix, (int)m);
+}
+
+static enum gpnn_status agree(struct consensus *c, struct gpnn_error *err)
+{
+  size_t n = c->s->n, m = c->s->m, q = c->s->q;
+  enum gpnn_status status = factor(c->s, q, c->agreement, fill_agreement, c, err);
+  if (status != GPNN_OK) return status;
+  for (size_t a = 0; a < m; a++)
+    for (size_t i = 0; i < q; i++) c->cross[a * q + i] = c->s->k[a * m + n + i];
+  gpnn_cholesky_forward(q, c->agreement, m, c->cross);
+  return GPNN_OK;
+}
+
+/* Makes of weights for covariances of the consensus those for covariances of the asking model. */
+static void translate_weights(const struct consensus *c, double *weights)
+{
+  int m = (int)c->s->m, q = (int)c->s->q;
+  double *shift = c->product;
+  cblas_dgemv(CblasColMajor, CblasNoTrans, q, m, 1, c->cross, q, weights, 1, 0, shift, 1);
+  gpnn_cholesky_backward(c->s->q, c->agreement, 1, shift);
+  for (size_t i = 0; i < c->s->q; i++) weights[c->s->n + i] -= shift[i];
+}
+
+/* Does the same for the first m rows of a root, and adds what the consensus itself takes away. */
+static void translate_root(const struct consensus *c, double *root)
+{
+  size_t n = c->s->n;
+  int m = (int)c->s->m, q = (int)c->s->q;
+  gpnn_triangular_invert(c->s->q, c->agreement);
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, q, m, 1, root, m, c->cross, q, 0,
+              c->product, q);
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, q, q, -1, c->product, q, c->agreement,
+              q, 1, root + n, m);
+  for (size_t i = 0; i < c->s->q; i++) {
+    double *row = root + (c->s->m + i) * c->s->m;
+    memset(row, 0, n * sizeof *row);
+    memcpy(row + n, c->agreement + i * c->s->q, c->s->q * sizeof *row);
+  }
+}
+
+static enum gpnn_status predictor(struct consensus *c, struct gpnn_fusion *f,
+                                  struct gpnn_error *err)
+{
+  const struct system *s = c->s;
+  enum gpnn_status status = agree(c, err);
+  if (status == GPNN_OK) status = factor(s, s->m, f->root, fill_agreed, c, err);
+  if (status != GPNN_OK) return status;
+  memcpy(f->weights, s->targets, s->m * sizeof *f->weights);
+  gpnn_cholesky_solve(s->m, f->root, f->weights);
+  gpnn_triangular_invert(s->m, f->root);
+  f->score = score_of(s, s->m, f->root, f->weights);
+  translate_weights(c, f->weights);
+  translate_root(c, f->root);
+  f->rank = s->m + s->q;
+  return gpnn_triangular_rotate(s->m, &f->rank, f->root, c->cross, err);
+}
+
+static enum gpnn_status agree_on_answers(const struct system *s, struct gpnn_fusion *f,
+                                         struct gpnn_error *err)
+{
+  struct consensus c = {.s = s};
+  f->root = gpnn_alloc(s->m + s->q, s->m, sizeof *f->root);
+  enum gpnn_status status = f->root != NULL && consensus_allocate(&c)
+                                ? predictor(&c, f, err)
+                                : gpnn_fail_memory(err, MEMORY_FOR);
+  consensus_release(&c);
+  return status;
 }
 
 /* ---- rules -------------------------------------------------------------------------------- */
@@ -225,29 +428,21 @@ void gpnn_fusion_release(struct gpnn_fusion *fusion)
   *fusion = (struct gpnn_fusion){0};
 }
 
-static enum gpnn_status combine(const struct gpnn_fusion_system *s, enum gpnn_fusion_rule rule,
+static enum gpnn_status combine(const struct system *s, enum gpnn_absorb_rule rule,
                                 struct gpnn_fusion *f, struct gpnn_error *err)
 {
-  if (s->q == 0) return gpnn_fusion_observations(s, false, f, err);
-  switch (rule) {
-  case GPNN_FUSION_HYBRID:
-  case GPNN_FUSION_YU:
-    return gpnn_fusion_consensus(s, rule == GPNN_FUSION_YU, f, err);
-  case GPNN_FUSION_BCM:
-    return gpnn_fusion_committee(s, f, err);
-  default:
-    return gpnn_fusion_observations(s, rule == GPNN_FUSION_BLOCKY, f, err);
-  }
+  if (s->q > 0 && rule == GPNN_ABSORB_HYBRID) return agree_on_answers(s, f, err);
+  return observe_answers(s, s->q > 0 && rule == GPNN_ABSORB_BLOCKY, f, err);
 }
 
-static enum gpnn_status make(struct gpnn_fusion_system *s, const struct gpnn_dataset *view,
-                             enum gpnn_fusion_rule rule, struct gpnn_fusion *fusion,
+static enum gpnn_status make(struct system *s, const struct gpnn_dataset *view,
+                             enum gpnn_absorb_rule rule, struct gpnn_fusion *fusion,
                              struct gpnn_error *err)
 {
   struct gpnn_fusion own = {.m = s->m};
   own.weights = gpnn_alloc(s->m, 1, sizeof *own.weights);
   if (own.weights == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
-  enum gpnn_status status = gpnn_fusion_system_make(s, view, err);
+  enum gpnn_status status = system_make(s, view, err);
   if (status == GPNN_OK) status = combine(s, rule, &own, err);
   if (status == GPNN_OK) {
     own.points = s->points;
@@ -261,20 +456,19 @@ static enum gpnn_status make(struct gpnn_fusion_system *s, const struct gpnn_dat
 enum gpnn_status gpnn_fusion_new(struct gpnn_fusion *fusion, const struct gpnn_dataset *view,
                                  const struct gpnn_parameters *params,
                                  const struct gpnn_fusion_answers *answers,
-                                 enum gpnn_fusion_rule rule,
+                                 enum gpnn_absorb_rule rule,
                                  enum gpnn_fusion_uncertainty uncertainty, struct gpnn_error *err)
 {
-  bool is_literal = rule == GPNN_FUSION_HYBRID_LITERAL;
-  struct gpnn_fusion_system system = {.covariance = &params->covariance,
-                                      .answers = answers,
-                                      .uncertainty = is_literal ? GPNN_FUSION_NONE : uncertainty,
-                                      .n = view->n,
-                                      .q = answers->n,
-                                      .m = view->n + answers->n};
-  enum gpnn_status status = gpnn_fusion_check_size(view->n, answers->n, err);
-  if (status == GPNN_OK) status = gpnn_fusion_check(view, params, err);
+  struct system system = {.covariance = &params->covariance,
+                          .answers = answers,
+                          .uncertainty = uncertainty,
+                          .n = view->n,
+                          .q = answers->n,
+                          .m = view->n + answers->n};
+  enum gpnn_status status = check_size(view->n, answers->n, err);
+  if (status == GPNN_OK) status = check_model(view, params, err);
   if (status == GPNN_OK) status = check_answers(answers, err);
   if (status == GPNN_OK) status = make(&system, view, rule, fusion, err);
-  gpnn_fusion_system_release(&system);
+  system_release(&system);
   return status;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "cotrain/message.h"
 #include "kernel/gram.h"
 #include "likelihood/head.h"
 
@@ -145,43 +144,19 @@ static enum gpnn_status fill_matrices(const struct gpnn_model *model, const doub
   return status;
 }
 
-static enum gpnn_status respond_in_means(const struct gpnn_model *model,
-                                         const struct gpnn_model *blank, const double *x,
-                                         struct gpnn_answers *answers, struct gpnn_error *err)
-{
-  struct functions f = {0};
-  enum gpnn_status status = functions_allocate(&f, answers->n)
-                                ? predict(model, blank, answers->n, x, &f, err)
-                                : gpnn_fail_memory(err, MEMORY_FOR);
-  if (status == GPNN_OK) fill_means(gpnn_model_channel(blank, 0), &f, answers);
-  if (status == GPNN_OK && answers->report == GPNN_REPORT_FULL)
-    status = fill_matrices(blank, x, &f, answers, err);
-  functions_release(&f);
-  return status;
-}
-
-/* ---- messages ------------------------------------------------------------------------------- */
-
-static enum gpnn_status respond_in_message(const struct gpnn_model *model, const double *x,
-                                           struct gpnn_answers *answers, struct gpnn_error *err)
-{
-  const struct gpnn_channel *channel = gpnn_model_channel(model, 0);
-  const double sd = channel->dataset->scaling.y_sd;
-  const size_t q = answers->n;
-  enum gpnn_status status = gpnn_fusion_message(channel->dataset, channel->parameters, q, x,
-                                                answers->shift, answers->precision, NULL, err);
-  for (size_t i = 0; i < q && status == GPNN_OK; i++) answers->shift[i] /= sd;
-  for (size_t i = 0; i < q * q && status == GPNN_OK; i++) answers->precision[i] /= sd * sd;
-  return status;
-}
-
 enum gpnn_status gpnn_respond(const struct gpnn_model *model, const struct gpnn_model *blank,
                               const double *x, struct gpnn_answers *answers, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_respond_check(model, err);
   if (status != GPNN_OK || answers->n == 0) return status;
-  return answers->report == GPNN_REPORT_MESSAGE ? respond_in_message(model, x, answers, err)
-                                                : respond_in_means(model, blank, x, answers, err);
+  struct functions f = {0};
+  status = functions_allocate(&f, answers->n) ? predict(model, blank, answers->n, x, &f, err)
+                                              : gpnn_fail_memory(err, MEMORY_FOR);
+  if (status == GPNN_OK) fill_means(gpnn_model_channel(blank, 0), &f, answers);
+  if (status == GPNN_OK && answers->report == GPNN_REPORT_FULL)
+    status = fill_matrices(blank, x, &f, answers, err);
+  functions_release(&f);
+  return status;
 }
 
 /* ---- dependence ------------------------------------------------------------------------------ */
@@ -227,28 +202,8 @@ static enum gpnn_status depend_by_weights(const struct gpnn_model *model, const 
   return status;
 }
 
-static enum gpnn_status depend_by_message(const struct gpnn_model *model, const double *x,
-                                          struct gpnn_dependence *to, struct gpnn_error *err)
-{
-  const struct gpnn_channel *channel = gpnn_model_channel(model, 0);
-  const double sd = channel->dataset->scaling.y_sd;
-  double *shift = gpnn_alloc(to->q, 1, sizeof *shift);
-  double *precision = gpnn_alloc(to->q, to->q, sizeof *precision);
-  to->n = channel->dataset->n;
-  to->parts = gpnn_alloc(to->n, to->q, sizeof *to->parts);
-  enum gpnn_status status = shift == NULL || precision == NULL || to->parts == NULL
-                                ? gpnn_fail_memory(err, MEMORY_FOR)
-                                : gpnn_fusion_message(channel->dataset, channel->parameters, to->q,
-                                                      x, shift, precision, to->parts, err);
-  for (size_t i = 0; i < to->q * to->n && status == GPNN_OK; i++) to->parts[i] /= sd * sd;
-  free(shift);
-  free(precision);
-  return status;
-}
-
-enum gpnn_status gpnn_respond_depend(const struct gpnn_model *model, enum gpnn_report report,
-                                     size_t q, const double *x, struct gpnn_dependence *dependence,
-                                     struct gpnn_error *err)
+enum gpnn_status gpnn_respond_depend(const struct gpnn_model *model, size_t q, const double *x,
+                                     struct gpnn_dependence *dependence, struct gpnn_error *err)
 {
   const struct gpnn_channel *channel = gpnn_model_channel(model, 0);
   struct gpnn_dependence found = {.q = q};
@@ -261,9 +216,7 @@ enum gpnn_status gpnn_respond_depend(const struct gpnn_model *model, enum gpnn_r
                      "the coefficients of a mean function depend on all responses, which the noise "
                      "of privacy does not cover");
   enum gpnn_status status = gpnn_respond_check(model, err);
-  if (status == GPNN_OK && q > 0)
-    status = report == GPNN_REPORT_MESSAGE ? depend_by_message(model, x, &found, err)
-                                           : depend_by_weights(model, x, &found, err);
+  if (status == GPNN_OK && q > 0) status = depend_by_weights(model, x, &found, err);
   if (status == GPNN_OK)
     *dependence = found;
   else

@@ -5,7 +5,7 @@
  * Everything that leaves is in the units of the target.  Threads: the model's; results do not
  * depend on their number.
  *
- * Source: gpnn-methods(7), equations 20.3 to 20.6.
+ * Source: gpnn-methods(7), equations 20.3 to 20.5.
  */
 #ifndef GPNN_COTRAIN_RESPOND_H
 #define GPNN_COTRAIN_RESPOND_H
@@ -29,10 +29,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_respond_check(const struct gpnn_model *mod
  * same model unless answers are to hide responses (struct gpnn_clipped of cotrain/conceal.h).  The
  * noise of privacy stays 0.
  *
- * GPNN_EMISMATCH: as gpnn_respond_check(), or the report is a message and the model has a mean
- * function or whatever else gpnn_fusion_check() refuses.  GPNN_EINVAL: the report needs
- * covariances, which the model has not, or a message of more rows than GPNN_FUSION_MOST.  Otherwise
- * outcomes as for gpnn_model_predict().
+ * GPNN_EMISMATCH: as gpnn_respond_check().  GPNN_EINVAL: the report needs covariances, which the
+ * model has not.  Otherwise outcomes as for gpnn_model_predict().
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_respond(const struct gpnn_model *model,
                                               const struct gpnn_model *blank, const double *x,
@@ -53,13 +51,14 @@ struct gpnn_dependence {
 };
 
 /*
- * Finds how means, or the shifts of a message, of q rows depend on the responses of the model's
+ * Finds how the means of q rows depend on the responses of the model's
  * training rows.  GPNN_EINVAL: the model's predictions are not linear in its responses, or it is a
  * model file, which has no training rows.  Otherwise outcomes as for gpnn_respond().
  */
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_respond_depend(const struct gpnn_model *model, enum gpnn_report report, size_t q,
-                    const double *x, struct gpnn_dependence *dependence, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_respond_depend(const struct gpnn_model *model, size_t q,
+                                                     const double *x,
+                                                     struct gpnn_dependence *dependence,
+                                                     struct gpnn_error *err);
 
 void gpnn_dependence_release(struct gpnn_dependence *dependence);
 

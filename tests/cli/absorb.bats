@@ -51,24 +51,12 @@ index_both() {
     awk '{ d = $1 - $2; e = $3 - $4; if (d * d > 1e-16 || e * e > 1e-12) exit 1 }'
 }
 
-@test "the literal hybrid predicts as rows without noise of their own do" {
+@test "a model without errors of answers predicts as rows without noise of their own do" {
   make_owners
   index_both none
   gpnn-predict -q -p p.par both.gpi pool.tsv | column mean >rows
-  absorb --rule hybrid-literal -p p.par -o a.gpm
+  absorb --rule full --uncertainty none -p p.par -o a.gpm
   gpnn-predict -q a.gpm pool.tsv | column mean | paste rows - | awk '{ d = $1 - $2; if (d > 1e-8 || d < -1e-8) exit 1 }'
-}
-
-@test "a message about all rows of the other owner makes the model of all rows" {
-  make_owners
-  gpnn-index -q -y y -x x1 --target-scale 0.1,1.5 --standardise none --calibration-rows 0 -o c.gpi b.tsv
-  cut -f 1 b.tsv >asked.tsv
-  gpnn-answer -p p.par --ids asked.tsv --report message c.gpi b.tsv >answers.tsv
-  gpnn-absorb --answers answers.tsv --rule bcm -p p.par -o a.gpm a.gpi b.tsv
-  { cat a.tsv && tail -n +2 b.tsv; } >all.tsv
-  gpnn-index -q -y y -x x1 --target-scale 0.1,1.5 --standardise none --calibration-rows 0 -o all.gpi all.tsv
-  paste <(gpnn-predict -q -p p.par all.gpi pool.tsv | column mean) <(gpnn-predict -q a.gpm pool.tsv | column mean) |
-    awk '{ d = $1 - $2; if (d > 2e-6 || d < -2e-6) exit 1 }'
 }
 
 @test "answers that say nothing change nothing" {
@@ -85,7 +73,7 @@ index_both() {
 
 @test "every rule makes a model, which the other tools take" {
   make_owners
-  for rule in full hybrid hybrid-literal yu; do
+  for rule in full hybrid; do
     absorb --rule $rule -p p.par -o $rule.gpm
     gpnn-predict -q $rule.gpm pool.tsv | gpnn-eval -q >scores
     assert_below "$(value rmse scores)" 1
@@ -111,7 +99,8 @@ index_both() {
   gpnn-answer -p p.par --ids asked.tsv --report none b.gpi pool.tsv >none.tsv
   assert_fails 1 'none.tsv: the answers have the report "none", but the rule needs "marginal"' \
     gpnn-absorb --answers none.tsv a.gpi pool.tsv
-  assert_fails 1 'needs "message"' gpnn-absorb --answers answers.tsv --rule bcm -p p.par -o x.gpm a.gpi pool.tsv
+  assert_fails 1 'needs "full"' gpnn-absorb --answers none.tsv --rule hybrid -p p.par -o x.gpm a.gpi pool.tsv
+  assert_fails 1 'needs "marginal"' gpnn-absorb --answers none.tsv --rule full --uncertainty marginal -p p.par -o x.gpm a.gpi pool.tsv
   assert_fails 2 'give the file to write the model to' gpnn-absorb --answers answers.tsv --rule full -p p.par a.gpi pool.tsv
   assert_fails 2 'option --gate' gpnn-absorb --answers answers.tsv --gate a.gpi pool.tsv
   assert_fails 2 'option --own' gpnn-absorb --answers answers.tsv --rule full --own a.tsv -p p.par -o x.gpm a.gpi pool.tsv

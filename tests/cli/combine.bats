@@ -128,7 +128,7 @@ make_lesson() {
 @test "a check scores every model and every rule" {
   make_lesson
   gpnn-combine --id id --check truths.tsv 1.tsv 2.tsv >rules.tsv
-  assert_equal "$(cut -f 1 rules.tsv | paste -sd ' ')" 'rule 1.tsv 2.tsv fuse poe gpoe gpoe-equal bcm rbcm grbcm weights stack'
+  assert_equal "$(cut -f 1 rules.tsv | paste -sd ' ')" 'rule 1.tsv 2.tsv fuse poe gpoe gpoe-equal rbcm grbcm weights stack'
   assert_near "$(of 1.tsv rmse rules.tsv)" "$(gpnn-eval -q 1.tsv | value rmse)" 1e-12
   gpnn-combine --id id --rule poe 1.tsv 2.tsv | gpnn-eval -q >scores
   for name in rmse nll cal crps; do
@@ -136,6 +136,7 @@ make_lesson() {
   done
   assert_equal "$(of stack n rules.tsv)" 200
   gpnn-combine --check truths.tsv 1.tsv 2.tsv | diff - rules.tsv
+  diff <(gpnn-combine --prior 0,1 --rule bcm 1.tsv 2.tsv) <(gpnn-combine --prior 0,1 1.tsv 2.tsv)
 }
 
 @test "what does not belong together is refused" {

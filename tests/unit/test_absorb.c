@@ -89,9 +89,6 @@ static void reports_that_lack_what_a_rule_needs_are_refused(void **state)
   assert_ok(gpnn_absorb_rows(&t.answers, GPNN_ABSORB_NONE, false, rows, &err));
   assert_fails(gpnn_absorb_rows(&t.answers, GPNN_ABSORB_MARGINAL, false, rows, &err),
                GPNN_EMISMATCH, "gpnn-answer --report marginal");
-  t.answers.mean = NULL;
-  assert_fails(gpnn_absorb_rows(&t.answers, GPNN_ABSORB_NONE, false, rows, &err), GPNN_EMISMATCH,
-               "--report marginal");
 }
 
 /* ---- models --------------------------------------------------------------------------------- */
@@ -143,9 +140,9 @@ static void models_are_those_of_answers_in_standard_units(void **state)
   }
   const struct gpnn_fusion_answers standard = {
       .n = Q, .x = s.x, .mean = mean, .covariance = covariance, .privacy = privacy};
-  const struct gpnn_absorb_options options = {.rule = GPNN_FUSION_FULL,
+  const struct gpnn_absorb_options options = {.rule = GPNN_ABSORB_FULL,
                                               .uncertainty = GPNN_FUSION_MARGINAL};
-  assert_ok(gpnn_fusion_new(&wanted, &s.view, &s.params, &standard, GPNN_FUSION_FULL,
+  assert_ok(gpnn_fusion_new(&wanted, &s.view, &s.params, &standard, GPNN_ABSORB_FULL,
                             GPNN_FUSION_MARGINAL, &err));
   assert_ok(
       gpnn_absorb_model(&s.view, &s.params, &t.answers, s.x, &options, &found, &outcome, &err));
@@ -163,7 +160,7 @@ static void the_gate_keeps_bad_answers_out(void **state)
   struct gpnn_fusion fusion = {0};
   struct gpnn_absorb_outcome outcome;
   const struct gpnn_absorb_options options = {
-      .rule = GPNN_FUSION_FULL, .uncertainty = GPNN_FUSION_NONE, .gate = true};
+      .rule = GPNN_ABSORB_FULL, .uncertainty = GPNN_FUSION_NONE, .gate = true};
   (void)state;
   set_up(&s);
   tell(&t, GPNN_REPORT_FULL);

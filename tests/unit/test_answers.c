@@ -34,7 +34,6 @@ static void what_is_read_is_what_is_written(void **state)
                          "cov_1\tcov_2\tkq_1\tkq_2\tnoise_1\tnoise_2\n"
                          "7\t1\t0.5\t2\t1\t0.5\t0.1\t1\t0.9\t1\t0.2\n"
                          "8\t2\t0.6\t2\t1\t0.1\t0.6\t0.9\t1\t0.2\t1\n");
-  assert_same_again(HEAD "# report: message\nid\tshift\tnoise_variance\tprecision_1\n7\t1\t0\t3\n");
   assert_same_again(HEAD "# report: full\nid\tmean\tvariance\tprior_variance\tnoise_variance\n");
 }
 
@@ -107,15 +106,15 @@ static void matrices_are_whole_and_symmetric(void **state)
 {
   (void)state;
   const char *head =
-      HEAD "# report: message\nid\tshift\tnoise_variance\tprecision_1\tprecision_2\n";
+      HEAD "# report: "
+           "full\nid\tmean\tvariance\tprior_variance\tnoise_variance\tcov_1\tcov_2\tkq_1\tkq_2\n";
   char text[400];
-  snprintf(text, sizeof text, "%sa\t1\t0\t1\t2\nb\t1\t0\t3\t1\n", head);
+  snprintf(text, sizeof text, "%sa\t1\t1\t4\t0\t1\t2\t4\t1\nb\t1\t1\t4\t0\t3\t1\t1\t4\n", head);
   assert_refused(text, GPNN_EDATA,
-                 "answers: the matrix of columns 'precision_...' is not symmetric: rows 1 and 2");
-  snprintf(text, sizeof text, "%sa\t1\t0\t1\t2\n", head);
+                 "answers: the matrix of columns 'cov_...' is not symmetric: rows 1 and 2");
+  snprintf(text, sizeof text, "%sa\t1\t1\t4\t0\t1\t2\t4\t1\n", head);
   assert_refused(text, GPNN_EDATA,
-                 "answers: has 1 answers, but 2 columns 'precision_...': rows or columns are "
-                 "missing");
+                 "answers: has 1 answers, but 2 columns 'cov_...': rows or columns are missing");
 }
 
 int main(void)

@@ -67,7 +67,6 @@ static void products_are_those_of_densities(void **state)
     double ones[MODELS] = {1, 1, 1}, powers[MODELS], communicated[MODELS] = {0, 1, 0};
     for (size_t i = 0; i < MODELS; i++) powers[i] = half_log(prior, variances[i] - taken);
     assert_rule(GPNN_COMBINE_FUSE, taken, ones, prior_mean, prior);
-    assert_rule(GPNN_COMBINE_BCM, taken, ones, prior_mean, prior);
     assert_rule(GPNN_COMBINE_POE, taken, ones, 0, 1);
     assert_rule(GPNN_COMBINE_GPOE, taken, powers, 0, 1);
     assert_rule(GPNN_COMBINE_RBCM, taken, powers, prior_mean, prior);
@@ -246,7 +245,7 @@ static void degrees_of_freedom_follow_contributions(void **state)
     else
       assert_true(found > (rule == GPNN_COMBINE_GRBCM ? 20 : 50));
     if (rule == GPNN_COMBINE_FUSE || rule == GPNN_COMBINE_POE) continue;
-    if (rule != GPNN_COMBINE_BCM && rule != GPNN_COMBINE_RBCM)
+    if (rule != GPNN_COMBINE_RBCM)
       assert_near(gpnn_combine(&s, mean, variance, alone, NULL).df, 2.5, 1e-12);
   }
 }

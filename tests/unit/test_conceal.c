@@ -92,20 +92,19 @@ static void answer(struct setting *s, size_t j, double y, double out[Q])
   s->y[j] = (y - centre) / scale;
   assert_ok(gpnn_clipped_new(s->model, low, high, &clipped, &err));
   assert_ok(gpnn_respond(clipped.model, clipped.blank, s->x, &s->answers, &err));
-  const bool is_message = s->answers.report == GPNN_REPORT_MESSAGE;
-  memcpy(out, is_message ? s->answers.shift : s->answers.mean, Q * sizeof *out);
+  memcpy(out, s->answers.mean, Q * sizeof *out);
   gpnn_clipped_free(&clipped);
   s->y[j] = kept;
 }
 
 /* The sensitivity is what the worst response can change, whatever is written there. */
-static void assert_sensitivity(size_t m, enum gpnn_report report, enum gpnn_mechanism mechanism)
+static void assert_sensitivity(size_t m, enum gpnn_mechanism mechanism)
 {
   struct setting s;
   struct gpnn_concealment c = {0};
   const struct gpnn_concealment_options options = {mechanism, high - low, 0.3, 0};
   double worst = 0, at_low[Q], at_high[Q];
-  set_up(&s, m, report);
+  set_up(&s, m, GPNN_REPORT_MARGINAL);
   assert_ok(gpnn_concealment_find(s.model, s.x, &s.answers, &options, &c, &err));
   for (size_t j = 0; j < N; j++) {
     double square = 0;
@@ -127,9 +126,8 @@ static void the_sensitivity_is_what_one_response_can_change(void **state)
 {
   (void)state;
   for (enum gpnn_mechanism m = GPNN_MECHANISM_SHAPED; m < GPNN_MECHANISMS; m++) {
-    assert_sensitivity(N, GPNN_REPORT_MARGINAL, m);
-    assert_sensitivity(5, GPNN_REPORT_MARGINAL, m);
-    if (m != GPNN_MECHANISM_PATH) assert_sensitivity(N, GPNN_REPORT_MESSAGE, m);
+    assert_sensitivity(N, m);
+    assert_sensitivity(5, m);
   }
 }
 
@@ -162,8 +160,7 @@ static size_t all_but_noised(const struct gpnn_answers *a, double *to)
     const double *values;
     size_t n;
   } arrays[] = {{a->variance, Q},       {a->prior_variance, Q}, {a->noise_variance, Q},
-                {a->covariance, Q * Q}, {a->prior, Q * Q},      {a->privacy, Q * Q},
-                {a->precision, Q * Q}};
+                {a->covariance, Q * Q}, {a->prior, Q * Q},      {a->privacy, Q * Q}};
   size_t n = 0;
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     if (arrays[i].values == NULL) continue;
@@ -193,7 +190,7 @@ static void assert_hidden(enum law law, size_t m, enum gpnn_report report,
   struct setting s;
   struct gpnn_concealment c = {0};
   set_up_law(&s, m, report, law);
-  const double *told = report == GPNN_REPORT_MESSAGE ? s.answers.shift : s.answers.mean;
+  const double *told = s.answers.mean;
   assert_ok(gpnn_concealment_find(s.model, s.x, &s.answers, &options, &c, &err));
   release(&s, &options, N, 0);
   const size_t n = all_but_noised(&s.answers, before);
@@ -215,9 +212,6 @@ static void nothing_but_noised_numbers_follows_a_response(void **state)
   for (enum law law = GAUSSIAN; law < LAWS; law++)
     for (enum gpnn_report r = GPNN_REPORT_NONE; r < GPNN_REPORTS; r++)
       for (enum gpnn_mechanism m = GPNN_MECHANISM_SHAPED; m < GPNN_MECHANISMS; m++) {
-        if (r == GPNN_REPORT_MESSAGE &&
-            (m == GPNN_MECHANISM_PATH || law == STACK || law == CONJUGATE))
-          continue; /* refused */
         assert_hidden(law, 5, r, m);
         if (law == LOCAL) assert_hidden(law, N, r, m);
       }
@@ -296,18 +290,6 @@ static void noise_is_as_large_as_is_told(void **state)
   tear_down(&s);
 }
 
-static void what_cannot_be_hidden_is_refused(void **state)
-{
-  (void)state;
-  struct setting s;
-  struct gpnn_concealment c = {0};
-  const struct gpnn_concealment_options options = {GPNN_MECHANISM_PATH, 1, 1, 0};
-  set_up(&s, N, GPNN_REPORT_MESSAGE);
-  assert_fails(gpnn_concealment_find(s.model, s.x, &s.answers, &options, &c, &err), GPNN_EINVAL,
-               "a message is no function");
-  tear_down(&s);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -316,7 +298,6 @@ int main(void)
       cmocka_unit_test(what_is_hidden_of_a_local_scale_is_its_middle),
       cmocka_unit_test(what_responses_decide_is_refused),
       cmocka_unit_test(noise_is_as_large_as_is_told),
-      cmocka_unit_test(what_cannot_be_hidden_is_refused),
   };
   gpnn_blas_single_thread();
   return cmocka_run_group_tests(tests, NULL, NULL);

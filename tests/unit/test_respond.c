@@ -45,15 +45,15 @@ static void tear_down(struct setting *s)
   free(s->x);
 }
 
-/* The means, or the shifts of a message, with a response 'd' (in the target's units) higher. */
-static void answer(struct setting *s, enum gpnn_report report, size_t j, double d, double out[Q])
+/* The means with a response 'd' (in the target's units) higher. */
+static void answer(struct setting *s, size_t j, double d, double out[Q])
 {
-  struct gpnn_answers answers = {.n = Q, .report = report};
+  struct gpnn_answers answers = {.n = Q, .report = GPNN_REPORT_MARGINAL};
   assert_ok(gpnn_answers_allocate(&answers, false, &err));
   s->y[j] += d / scale;
   assert_ok(gpnn_respond(s->model, s->model, s->x, &answers, &err));
   s->y[j] -= d / scale;
-  memcpy(out, report == GPNN_REPORT_MESSAGE ? answers.shift : answers.mean, Q * sizeof *out);
+  memcpy(out, answers.mean, Q * sizeof *out);
   gpnn_answers_release(&answers);
 }
 
@@ -64,18 +64,18 @@ static int compare(const void *a, const void *b)
 }
 
 /* The first answers' parts of all responses, sorted, as those found do not say whose they are. */
-static void assert_parts(size_t m, enum gpnn_report report)
+static void assert_parts(size_t m)
 {
   struct setting s;
   struct gpnn_dependence dependence = {0};
   double before[Q], after[Q];
   set_up(&s, m);
-  assert_ok(gpnn_respond_depend(s.model, report, Q, s.x, &dependence, &err));
-  answer(&s, report, 0, 0, before);
+  assert_ok(gpnn_respond_depend(s.model, Q, s.x, &dependence, &err));
+  answer(&s, 0, 0, before);
   for (size_t i = 0; i < Q; i++) {
     double wanted[N] = {0}, found[N] = {0};
     for (size_t j = 0; j < N; j++) {
-      answer(&s, report, j, 1, after);
+      answer(&s, j, 1, after);
       wanted[j] = after[i] - before[i];
     }
     assert_true(dependence.n <= N);
@@ -91,9 +91,8 @@ static void assert_parts(size_t m, enum gpnn_report report)
 static void answers_depend_on_responses_as_is_told(void **state)
 {
   (void)state;
-  assert_parts(N, GPNN_REPORT_MARGINAL);
-  assert_parts(5, GPNN_REPORT_MARGINAL);
-  assert_parts(N, GPNN_REPORT_MESSAGE);
+  assert_parts(N);
+  assert_parts(5);
 }
 
 static void a_column_of_parts_is_of_one_response(void **state)
@@ -103,11 +102,11 @@ static void a_column_of_parts_is_of_one_response(void **state)
   double before[Q], after[Q];
   (void)state;
   set_up(&s, N);
-  assert_ok(gpnn_respond_depend(s.model, GPNN_REPORT_NONE, Q, s.x, &dependence, &err));
-  answer(&s, GPNN_REPORT_NONE, 0, 0, before);
+  assert_ok(gpnn_respond_depend(s.model, Q, s.x, &dependence, &err));
+  answer(&s, 0, 0, before);
   for (size_t j = 0; j < N; j++) {
     double nearest = INFINITY;
-    answer(&s, GPNN_REPORT_NONE, j, 2, after);
+    answer(&s, j, 2, after);
     for (size_t k = 0; k < dependence.n; k++) {
       double distance = 0;
       for (size_t i = 0; i < Q; i++)
@@ -135,8 +134,8 @@ static void what_cannot_be_covered_is_refused(void **state)
   const struct gpnn_channel channel = {&s.data, &s.params};
   const struct gpnn_model_options options = {.threads = 1};
   assert_ok(gpnn_model_new(&s.model, 1, &channel, &options, &err));
-  assert_fails(gpnn_respond_depend(s.model, GPNN_REPORT_NONE, Q, s.x, &dependence, &err),
-               GPNN_EINVAL, "coefficients of a mean function");
+  assert_fails(gpnn_respond_depend(s.model, Q, s.x, &dependence, &err), GPNN_EINVAL,
+               "coefficients of a mean function");
   tear_down(&s);
 }
 

@@ -2,7 +2,7 @@
  * Inducing: the model that predicts from inducing points, for the families collapsed, svgp,
  * diag and augmented: the covariances k of a row with the points decide everything
  * (gpnn-methods(7), equation 17.3).  The points of an augmented model are its training rows, and
- * those that another's model was asked about (cotrain/fusion.h).  Families may differ from channel
+ * those that another's model was asked about (cotrain/absorb.h).  Families may differ from channel
  * to channel.
  *
  * The arrays of a target in the model file (dataset/stored.h):
