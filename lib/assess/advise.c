@@ -337,7 +337,7 @@ static enum gpnn_status measure_parameters(struct work *w, struct gpnn_error *er
 
 /* ---- advice --------------------------------------------------------------------------------- */
 
-/* gpnn-methods(7), equations 11.14 and 11.16, assuming the parameters are right. */
+/* gpnn-methods-simulate(7), equations 11.14 and 11.16, assuming the parameters are right. */
 static void set_limits(struct gpnn_advice *advice, const struct gpnn_parameters *params)
 {
   struct gpnn_theory_limits limits =

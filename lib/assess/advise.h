@@ -6,8 +6,8 @@
  *   from all rows with a quarter, half and twice as many neighbours;
  *   from all rows with lengthscales, noise or kernel changed, one at a time.
  * RMSE is the error of the means.  NLL is computed after all variances are multiplied by the factor
- * that minimises it (assess/calibrate.h; gpnn-methods(7), equation 12.1), which is found on one
- * half of the test rows for the other.
+ * that minimises it (assess/calibrate.h; gpnn-methods-simulate(7), equation 12.1), which is found
+ * on one half of the test rows for the other.
  *
  * More rows: mean squared error and NLL are extrapolated from n to 2n and 10n rows, along the slope
  * over the last three sizes (of the logarithm of the squared error, and of the NLL, against the
@@ -82,7 +82,7 @@ struct gpnn_advice {
   struct gpnn_learning_curve curve;                 /* of the mean squared error */
   struct gpnn_advise_value floor;                   /* RMSE that the curve tends to */
   double limit_rmse, limit_nll; /* as rows grow without bound with these neighbours, if the
-                                   noise is right (gpnn-methods(7), equation
+                                   noise is right (gpnn-methods-simulate(7), equation
                                    11.14) */
   struct gpnn_advise_help helps[GPNN_ADVISE_NOTHING]; /* by enum gpnn_advise_about */
   enum gpnn_advise_about most;                        /* what lowers the NLL most, or NOTHING */

@@ -147,7 +147,7 @@ static void find_trends(const struct basis *b, const struct means *means, struct
  * The change from n to 'rows' along the slope, which a fraction 'flat' of the way flattens as that
  * of the curve does.  The curve itself is not followed: it cannot bend downwards, and falls behind
  * where errors fall ever faster.
- * See gpnn-methods(7), equations 12.3 and 12.4.
+ * See gpnn-methods-simulate(7), equations 12.3 and 12.4.
  */
 static double change_to(const struct trend *trend, double flat, double n, double rows)
 {

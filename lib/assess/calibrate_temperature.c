@@ -4,8 +4,8 @@
  *
  *   loss(t) = mean of  log sum_c exp(t l_ic) - t l_iy
  *
- * is convex in t, and has the slope mean of sum_c p_ic(t) l_ic - l_iy (gpnn-methods(7), equations
- * 13.18 to 13.20).
+ * is convex in t, and has the slope mean of sum_c p_ic(t) l_ic - l_iy (gpnn-methods-classes(7),
+ * equations 13.18 to 13.20).
  *
  * Rows of a cross-fit are predicted by other parameters, from fewer rows, which are less certain
  * than those to be calibrated.  Their losses are worth knowing, but the temperature stays at 1.

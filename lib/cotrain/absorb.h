@@ -1,7 +1,7 @@
 /*
  * absorb: what the asking owner makes of another owner's answers about rows of a pool, of which the
  * other sees other inputs: rows with noise of their own, or a model of own rows and answers
- * (gpnn-methods(7), equations 18.1 to 18.10).
+ * (gpnn-methods-share(7), equations 18.1 to 18.10).
  *
  * Whatever the rule, a model has the form of one with inducing points (equation 17.3): with k the
  * asking model's covariances of a row with its own rows t and then the asked rows q, the mean is

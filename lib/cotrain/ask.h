@@ -3,8 +3,8 @@
  *
  * Threads: the model's; results do not depend on their number.
  *
- * Source: Thomas (2017), section 4.2.1, for the choice by variance; gpnn-methods(7), equations 20.1
- * and 20.2, for the greedy one.
+ * Source: Thomas (2017), section 4.2.1, for the choice by variance; gpnn-methods-share(7),
+ * equations 20.1 and 20.2, for the greedy one.
  */
 #ifndef GPNN_COTRAIN_ASK_H
 #define GPNN_COTRAIN_ASK_H

@@ -1,6 +1,6 @@
 /*
- * Models of rows and answers (gpnn-methods(7), equations 18.1 to 18.7): what there has to be, the
- * system of own rows and answers, and each rule.
+ * Models of rows and answers (gpnn-methods-share(7), equations 18.1 to 18.7): what there has to be,
+ * the system of own rows and answers, and each rule.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * release: how much noise hides a single response in answers, and of what shape
- * (gpnn-methods(7), equations 21.1 and 21.4).
+ * (gpnn-methods-share(7), equations 21.1 and 21.4).
  *
  * Answers are linear in the responses y of the answering owner's rows: A y, with q rows, one an
  * answer, and n columns, one a response.  Released are A y + tau g with g normal of covariance M,

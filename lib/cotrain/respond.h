@@ -5,7 +5,7 @@
  * Everything that leaves is in the units of the target.  Threads: the model's; results do not
  * depend on their number.
  *
- * Source: gpnn-methods(7), equations 20.3 to 20.5.
+ * Source: gpnn-methods-share(7), equations 20.3 to 20.5.
  */
 #ifndef GPNN_COTRAIN_RESPOND_H
 #define GPNN_COTRAIN_RESPOND_H

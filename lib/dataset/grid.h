@@ -1,6 +1,6 @@
 /*
  * grid: observations indexed by several things, usually a site and a time, where most but not all
- * combinations have been observed (gpnn-methods(7), equations 16.10 to 16.12).
+ * combinations have been observed (gpnn-methods-grid(7), equations 16.10 to 16.12).
  *
  * Each thing is a factor with levels, the distinct sites or times, numbered in order of first
  * appearance (sites) or ascending (a factor with one numeric column).  A cell is one level of each;

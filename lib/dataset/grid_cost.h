@@ -1,6 +1,6 @@
 /*
  * grid_cost: what predictions on a grid will cost, and when it pays to compute with all of its
- * cells though only some were observed (gpnn-methods(7), equation 16.12).
+ * cells though only some were observed (gpnn-methods-grid(7), equation 16.12).
  *
  * Numbers are doubles, as some are too large for integers.  Threads: no shared state.
  */

@@ -1,6 +1,6 @@
 /*
  * From observations to a grid: levels in order, cells sorted, their means, everything standardised
- * (gpnn-methods(7), equations 16.10 to 16.12).
+ * (gpnn-methods-grid(7), equations 16.10 to 16.12).
  */
 #include <math.h>
 #include <stdlib.h>

@@ -43,10 +43,10 @@
  * with the best if their averaged probabilities lower the score by 1 % or more for each.  Members
  * get the fewest neighbours that score about as well as the best number.  Finally, if the rows kept
  * for scoring would have mattered to the fit, it is repeated with all rows, or with more than a few
- * thousand continued.  See gpnn-methods(7), section 13. A class without rows among the others of
- * the training rows, such as one of a single row, has no evidence that could be left out; it keeps
- * its share and its bias.  With one class in all, every candidate is certain, and the first is
- * taken.
+ * thousand continued.  See gpnn-methods-classes(7), section 13. A class without rows among the
+ * others of the training rows, such as one of a single row, has no evidence that could be left out;
+ * it keeps its share and its bias.  With one class in all, every candidate is certain, and the
+ * first is taken.
  *
  * For numbers, how much is tried depends on the effort:
  *   fast      every kernel, isotropic and ARD, by the objective of blocks alone;

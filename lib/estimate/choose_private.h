@@ -323,7 +323,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_labels_score(struct gpnn_choice *c,
                                                    struct gpnn_error *err);
 
 /* Finds the trials that together predict the rows best: the best alone, unless others lower the
- * score enough (gpnn-methods(7), equations 13.13 and 13.14). */
+ * score enough (gpnn-methods-classes(7), equations 13.13 and 13.14). */
 GPNN_MUST_CHECK enum gpnn_status gpnn_labels_stack(struct gpnn_choice *c, struct gpnn_error *err);
 
 /* Gives the members the fewest neighbours that score about as well as the best number, and their

@@ -1,6 +1,6 @@
 /*
  * count_sites: what stands for the counts of the training rows in regression: a pseudo-target of
- * the latent function, and its noise, for each (likelihood/count.h; gpnn-methods(7),
+ * the latent function, and its noise, for each (likelihood/count.h; gpnn-methods-classes(7),
  * equations 14.12 to 14.15).
  *
  * A count with exposure E has the mean E e^f.  Pseudo-targets are of f.  The first come from the

@@ -35,7 +35,7 @@ size_t gpnn_labels_width(const struct gpnn_labels *labels);
  * Minus the log probability of class 'label', given labels->w and labels->label of 'k' neighbours
  * and the conditional variance 'v' of the latent function.  Unless 'by_link' is NULL, it gets the
  * derivatives of the log probability by the link, '*by_variance' that by v, and labels->by_w those
- * by the weights (gpnn-methods(7), equations 13.7 to 13.12).
+ * by the weights (gpnn-methods-classes(7), equations 13.7 to 13.12).
  */
 double gpnn_labels_loss(struct gpnn_labels *labels, size_t label, size_t k, double v,
                         double *by_link, double *by_variance);

@@ -1,6 +1,6 @@
 /*
  * categorical: probabilities of classes, from the share that each class has among a row's
- * neighbours (gpnn-methods(7), equations 13.1 to 13.6).
+ * neighbours (gpnn-methods-classes(7), equations 13.1 to 13.6).
  *
  * A class is predicted by regression on labels.  With correlations C among the neighbours of a row
  * and kappa with it, A = C + noise I, w = A^-1 kappa and v = 1 - kappa'w, the latent functions are

@@ -1,6 +1,6 @@
 /*
  * count: distributions of counts whose mean is the exponential of a latent function f
- * (gpnn-methods(7), equations 14.1 to 14.11).
+ * (gpnn-methods-classes(7), equations 14.1 to 14.11).
  *
  * Given f, a count is Poisson with mean e^f, or negative binomial with that mean and dispersion r,
  * whose variance e^f + e^(2f)/r tends to Poisson's as r grows:

@@ -167,7 +167,7 @@ static bool is_of_counts(const struct gpnn_parameters *parameters)
 }
 
 /* A factor widens what is known of f about another mean, so that of the counts stays what it was
- * (gpnn-methods(7), equation 14.4). */
+ * (gpnn-methods-classes(7), equation 14.4). */
 static double counted_mean(const struct gpnn_parameters *parameters,
                            const struct gpnn_latent_row *latent, double factor)
 {

@@ -1,6 +1,6 @@
 /*
  * logistic: the probability of one of two signs under a logistic likelihood, where the latent
- * function is known up to a normal distribution (gpnn-methods(7), equation 15.4):
+ * function is known up to a normal distribution (gpnn-methods-classes(7), equation 15.4):
  *
  *   p(sign) = E 1 / (1 + exp(-sign f)),  f ~ N(mean, variance)
  *

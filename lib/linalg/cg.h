@@ -1,6 +1,6 @@
 /*
  * cg: solving A X = B by preconditioned conjugate gradients, for a positive definite matrix that is
- * known only by its products with vectors (gpnn-methods(7), equations 16.30 to 16.33).
+ * known only by its products with vectors (gpnn-methods-grid(7), equations 16.30 to 16.33).
  *
  * All right-hand sides are solved together, so that products are of matrices with matrices; each
  * column takes its own steps and stops by its own residual.

@@ -1,6 +1,6 @@
 /*
  * lanczos: log determinants by stochastic Lanczos quadrature (Ubaru, Chen and Saad 2017;
- * gpnn-methods(7), equations 16.37 to 16.39).
+ * gpnn-methods-grid(7), equations 16.37 to 16.39).
  *
  * Conjugate gradients that solve A x = z also find, in the lengths of their steps, a small
  * tridiagonal matrix that has what z sees of the spectrum of A.  With n elements and random z the

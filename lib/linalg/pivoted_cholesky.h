@@ -1,7 +1,7 @@
 /*
  * pivoted_cholesky: the first columns of the Cholesky factor of a positive semidefinite matrix that
  * is known by its diagonal and its rows, with the largest remaining pivot first (Harbrecht, Peters
- * and Schneider 2012; gpnn-methods(7), equation 16.34).
+ * and Schneider 2012; gpnn-methods-grid(7), equation 16.34).
  *
  * A = L L' + the remainder, which is positive semidefinite too, and whose trace is what is left of
  * the diagonal.  A matrix of which not all rows exist, such as a grid with holes, has zeros in

@@ -1,7 +1,7 @@
 /*
  * truncated_cg: solving A X = B by conjugate gradients (linalg/cg.h) that end at random, so that
  * the mean over many solutions is the one that stops at a small residual, in fewer steps
- * (gpnn-methods(7), equations 17.28 to 17.31).
+ * (gpnn-methods-sparse(7), equations 17.28 to 17.31).
  *
  * Source: Filippone and Engler (2015), Enabling scalable stochastic gradient-based inference for
  * Gaussian processes by employing the Unbiased LInear System SolvEr; Thomas (2017), section 3.2.

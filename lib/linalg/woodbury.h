@@ -1,6 +1,6 @@
 /*
  * woodbury: M = L L' + D for a thin L and a diagonal D, which is easy to invert: a preconditioner
- * for linalg/cg.h (gpnn-methods(7), equations 16.35 and 16.36).
+ * for linalg/cg.h (gpnn-methods-grid(7), equations 16.35 and 16.36).
  *
  * Vectors are in blocks of linalg/cg.h; element o * inner + i of a vector goes with row o * inner +
  * i of L.  D is given by its inverse, so that elements that do not exist (holes of a grid) can have

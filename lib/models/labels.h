@@ -4,7 +4,7 @@
  * An object combines one channel of a model with options, and predicts any number of batches of
  * rows.  It takes the probabilities that the model gives (gpnn_model_classify()), replaces those of
  * rows too far from all training rows, and applies the temperature that calibration found
- * (gpnn-methods(7), equation 13.16).
+ * (gpnn-methods-classes(7), equation 13.16).
  *
  * Calling sequence: gpnn_labels_new(); gpnn_labels_predict(); gpnn_labels_rank() for the labels of
  * a row; gpnn_labels_free().
@@ -49,9 +49,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_labels_predict(struct gpnn_labels *labels,
 
 /*
  * Writes to 'rank' (n_ranked <= n) the classes of a row with the largest p_c cost_c, the largest
- * first and of equals the first class (gpnn-methods(7), equation 13.17).  'cost' (n) is what it
- * costs to take a row of class c for one of another class, so that the first class has the least
- * expected cost; NULL: the same for all.  The probabilities 'p' (n) are not NaN.
+ * first and of equals the first class (gpnn-methods-classes(7), equation 13.17).  'cost' (n) is
+ * what it costs to take a row of class c for one of another class, so that the first class has the
+ * least expected cost; NULL: the same for all.  The probabilities 'p' (n) are not NaN.
  */
 void gpnn_labels_rank(size_t n, const double *p, const double *cost, size_t n_ranked, size_t *rank);
 

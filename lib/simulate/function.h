@@ -6,7 +6,7 @@
  *   waves    tanh( sum_j sin(sqrt(d) x_j) / sqrt(d)
  *                  + sum_{j odd} cos(sqrt(d) (x_j + x_{j+1})) / sqrt(d/2) ), for an even number
  *            d of inputs: bounded, Lipschitz, and truly d-dimensional for inputs with variance 1/d
- *            (gpnn-methods(7), equation 11.24)
+ *            (gpnn-methods-simulate(7), equation 11.24)
  *   zero     0, for any number of inputs
  */
 #ifndef GPNN_SIMULATE_FUNCTION_H

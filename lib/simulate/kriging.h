@@ -1,6 +1,7 @@
 /*
  * kriging: predicting a point as a weighted sum of the responses around it, for known points and
- * random responses (gpnn-methods(7), equations 3.3, 11.9 and 11.12).
+ * random responses (gpnn-methods-simulate(7), equations 11.9 and 11.12; gpnn-methods(7),
+ * equation 3.3).
  *
  * Given m neighbours and assumed parameters, with K = kernelscale C + noise I between the
  * neighbours and k = kernelscale c between them and the point, the prediction is

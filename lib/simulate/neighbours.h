@@ -1,6 +1,6 @@
 /*
  * neighbours: the nearest training rows of simulated points, either found in a cloud of n random
- * rows or drawn from the distribution they have there, without the cloud (gpnn-methods(7),
+ * rows or drawn from the distribution they have there, without the cloud (gpnn-methods-simulate(7),
  * equations 11.1 and 11.2).
  *
  * Rows are independent and identically distributed.  Given a point x*, the m smallest of its n

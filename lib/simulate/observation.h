@@ -1,6 +1,6 @@
 /*
  * observation: the target of a simulated row, given the values of one or several latent functions
- * there (gpnn-methods(7), equations 11.26 to 11.29).
+ * there (gpnn-methods-simulate(7), equations 11.26 to 11.29).
  *
  *   GAUSSIAN     y = mean + f + noise, of any law
  *   CATEGORICAL  one of n_classes >= 1, each with a function of its own, with the probabilities

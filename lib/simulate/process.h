@@ -10,7 +10,7 @@
  * variance given those before it is at most GPNN_PROCESS_LEAST kernelscale takes its mean given
  * them; otherwise rounding would grow from one such point to the next.
  *
- * Approximate draws: random Fourier features (Rahimi and Recht 2007; gpnn-methods(7),
+ * Approximate draws: random Fourier features (Rahimi and Recht 2007; gpnn-methods-simulate(7),
  * equation 11.20) f(x) = sqrt(kernelscale / F) sum_k a_k cos(w_k'x + b_k), with lengthscale w_k
  * from the kernel's spectral density (rbf: standard normal; Matern: multivariate t with 2 nu
  * degrees of freedom), b_k uniform on [0, 2 pi) and a_k^2 / 2 standard exponential.  Averaged over

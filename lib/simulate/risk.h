@@ -1,6 +1,6 @@
 /*
  * risk: how good predictions from nearest neighbours are with any number of training rows, without
- * a data set of that size (Allison et al. 2023, algorithm 1; gpnn-methods(7), section 11).
+ * a data set of that size (Allison et al. 2023, algorithm 1; gpnn-methods-simulate(7), section 11).
  *
  * Test points are drawn, their m nearest of n training rows are found (simulate/neighbours.h), and
  * predictions with assumed parameters are scored against what the responses actually are,

@@ -1,7 +1,7 @@
 /*
  * views: objects with a response that two parties predict from different columns, each a noisy view
- * of it: y standard normal, x_v = r y + sqrt(1 - r^2) e_v, e_v standard normal (gpnn-methods(7),
- * equation 11.31).
+ * of it: y standard normal, x_v = r y + sqrt(1 - r^2) e_v, e_v standard normal
+ * (gpnn-methods-simulate(7), equation 11.31).
  *
  * An object depends on the seed and its number alone, so that its number identifies it in tables
  * made with different options.  Its response is the same for any correlation, and its first view

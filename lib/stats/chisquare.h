@@ -1,6 +1,6 @@
 /*
- * chisquare: the non-central chi-squared distribution, far into either tail (gpnn-methods(7),
- * equations 11.3 and 11.4).
+ * chisquare: the non-central chi-squared distribution, far into either tail
+ * (gpnn-methods-simulate(7), equations 11.3 and 11.4).
  *
  * It is the distribution of the squared distance of d independent normal coordinates of unit
  * variance from a point: 'd' >= 1 degrees of freedom and non-centrality 'lambda' >= 0, the squared

@@ -2,8 +2,8 @@
  * learning_curve: the error of predictions as a function of the number of rows, a power law above a
  * floor,
  *   value(n) = floor + scale (n / unit)^-exponent,
- * which is how errors of predictions from nearest neighbours fall (gpnn-methods(7), equations 11.17
- * and 12.2).  The floor is what no number of rows removes, above all the noise.
+ * which is how errors of predictions from nearest neighbours fall (gpnn-methods-simulate(7),
+ * equations 11.17 and 12.2).  The floor is what no number of rows removes, above all the noise.
  * Threads: no shared state.
  */
 #ifndef GPNN_STATS_LEARNING_CURVE_H

@@ -1,6 +1,6 @@
 /*
  * power_law: the exponent of a power law, by least squares on logarithms, as risk curves are read
- * (gpnn-methods(7), equation 11.19).
+ * (gpnn-methods-simulate(7), equation 11.19).
  * Threads: no shared state.
  */
 #ifndef GPNN_STATS_POWER_LAW_H

@@ -1,6 +1,6 @@
 /*
  * privacy: what the noise of a release promises, by the exact accounting of Gaussian noise
- * (gpnn-methods(7), equations 21.2 and 21.3).
+ * (gpnn-methods-share(7), equations 21.2 and 21.3).
  *
  * A release is mu-private if telling apart two neighbouring sets of data from it is as hard as
  * telling a normal variable of mean 0 from one of mean mu: mu is the sensitivity in standard

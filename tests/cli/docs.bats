@@ -145,12 +145,15 @@ in_one_line() {
   sed -E 's/^ *(\*|#|\/\*) ?//; s/\\-/-/g; s/^\.BR? //; s/ \(7\)/(7)/' "$@" | tr -s '\n ' '  '
 }
 
-# The numbers of sections and equations that files cite gpnn-methods(7) for, a line each.
+# The pages and numbers of sections and equations that files cite the mathematics for, a line each.
 cited_numbers() {
   local list='[0-9]+(\.[0-9]+)?((, | and | to |, and )[0-9]+(\.[0-9]+)?)*'
-  in_one_line "$@" | grep -oE "gpnn-methods\(7\), ([Ss]ection|[Ee]quation)s? $list|\
-([Ss]ection|[Ee]quation)s? $list of gpnn-methods\(7\)" | sed 's/gpnn-methods(7)//' |
-    grep -oE '[0-9]+(\.[0-9]+)?' | sort -u
+  local page='gpnn-methods(-[a-z]+)?\(7\)'
+  in_one_line "$@" | grep -oE "$page, (([Ss]ection|[Ee]quation)s? )?$list|\
+([Ss]ection|[Ee]quation)s? $list of $page" | while read -r cited; do
+    name=$(grep -oE 'gpnn-methods(-[a-z]+)?' <<<"$cited")
+    sed -E "s/$page//" <<<"$cited" | grep -oE '[0-9]+(\.[0-9]+)?' | sed "s/^/$name /"
+  done | sort -u
 }
 
 sources() {
@@ -163,46 +166,69 @@ words_of() {
     sed -E 's/ \(.*//; s/^.*: //; s/, | or /\n/g' | sed 's/:.*//' | grep -vx auto
 }
 
-@test "comments and pages cite sections and equations that gpnn-methods(7) has" {
-  page=$GPNN_ROOT/man/gpnn-methods.7
+@test "comments and pages cite sections and equations that the pages of mathematics have" {
   mapfile -t files < <(sources)
   cited_numbers "${files[@]}" "$GPNN_ROOT"/man/*.[1-9] >numbers
-  [[ $(wc -l <numbers) -ge 30 ]] || complain "only $(wc -l <numbers) numbers are cited"
-  while read -r number; do
+  [[ $(wc -l <numbers) -ge 150 ]] || complain "only $(wc -l <numbers) numbers are cited"
+  while read -r name number; do
+    page=$GPNN_ROOT/man/$name.7
     if [[ $number == *.* ]]; then
-      grep -q " ($number)\$" "$page" || complain "no equation $number"
+      grep -q " ($number)\$" "$page" || complain "no equation $number in $name(7)"
     else
-      grep -q "^\.SH $number\. " "$page" || complain "no section $number"
+      grep -q "^\.SH $number\. " "$page" || complain "no section $number in $name(7)"
     fi
   done <numbers
 }
 
-@test "the equations of gpnn-methods(7) are numbered in order, section by section" {
+@test "the equations of the mathematics are numbered in order, section by section" {
   awk '
-    /^\.SH [0-9]+\. / { section = $2 + 0; last = 0 }
-    /^\.SH [A-Z]/ { section = 0 }
+    FNR == 1 || /^\.SH [A-Z]/ { section = 0 }
+    /^\.SH [0-9]+\. / {
+      section = $2 + 0
+      last = 0
+      if (seen[section]++) { print "section " section " twice"; bad = 1 }
+      if (section > most) most = section
+    }
     /^\.EX/ { inside = 1 }
     /^\.EE/ { inside = 0 }
     section && inside && match($0, / \([0-9]+\.[0-9]+\)$/) {
       number = substr($0, RSTART + 2, RLENGTH - 3)
       if (number != section "." ++last) { print number ", not " section "." last; bad = 1 }
     }
-    END { exit bad }' "$GPNN_ROOT/man/gpnn-methods.7" >&2
+    END {
+      for (i = 1; i <= most; i++) if (!seen[i]) { print "no section " i; bad = 1 }
+      exit bad || most < 21
+    }' "$GPNN_ROOT"/man/gpnn-methods*.7 >&2
 }
 
-@test "gpnn-methods(7) refers to equations and publications that it has" {
-  page=$GPNN_ROOT/man/gpnn-methods.7
-  grep -oE ' \([0-9]+\.[0-9]+\)$' "$page" | sort -u >defined
-  grep -oE '\([0-9]+\.[0-9]+\)' "$page" | sort -u >used
-  assert_equal "$(comm -13 <(tr -d ' ' <defined | sort) used)" ''
-  sed '1,/^\.SH REFERENCES/d' "$page" >references
-  sed '/^\.SH REFERENCES/,$d' "$page" | tr '\n' ' ' |
-    grep -oE "[A-Z][A-Za-z'’]+( et al\.)? \(?(19|20)[0-9]{2}" | sed -E 's/ et al\.//; s/\(//' |
-    sort -u >cited
-  [[ $(wc -l <cited) -ge 20 ]] || complain 'hardly any publication is cited'
-  while read -r name year; do
-    grep -q "$name.*($year)\.$" references || complain "no $name $year"
-  done <cited
+@test "gpnn-methods(7) says which page has which sections" {
+  for page in "$GPNN_ROOT"/man/gpnn-methods*.7; do
+    numbers=$(sed -nE 's/^\.SH ([0-9]+)\. .*/\1/p' "$page")
+    name=$(basename "$page" .7)
+    sed 's/\\-/-/g' "$GPNN_ROOT/man/gpnn-methods.7" | awk -F '\t' -v name="$name(7)" \
+      -v first="$(head -n 1 <<<"$numbers")" -v last="$(tail -n 1 <<<"$numbers")" '
+      $2 == name { n = split($1, part, /[^0-9]+/); found = part[1] == first && part[n] == last }
+      END { exit !found }' || complain "$name: not its sections"
+  done
+}
+
+@test "the pages of mathematics refer to equations and publications that they have" {
+  cd "$GPNN_ROOT/man"
+  local work=$OLDPWD
+  grep -ohE ' \([0-9]+\.[0-9]+\)$' gpnn-methods*.7 | tr -d ' ' | sort -u >"$work/defined"
+  grep -ohE '\([0-9]+\.[0-9]+\)' gpnn-methods*.7 | sort -u >"$work/used"
+  assert_equal "$(comm -13 "$work/defined" "$work/used")" ''
+  for page in gpnn-methods*.7; do
+    sed '1,/^\.SH REFERENCES/d; /^\.SH SEE/,$d' "$page" >"$work/references"
+    sed '/^\.SH REFERENCES/,$d' "$page" | tr '\n' ' ' |
+      grep -oE "[A-Z][A-Za-z'’]+( et al\.)? \(?(19|20)[0-9]{2}" | sed -E 's/ et al\.//; s/\(//' |
+      sort -u >"$work/cited"
+    cat "$work/cited" >>"$work/all"
+    while read -r name year; do
+      grep -q "$name.*($year)\.$" "$work/references" || complain "$page: no $name $year"
+    done <"$work/cited"
+  done
+  [[ $(sort -u "$work/all" | wc -l) -ge 20 ]] || complain 'hardly any publication is cited'
 }
 
 @test "no comment cites what its reader does not have" {
@@ -269,6 +295,26 @@ words_of() {
 
 @test "the examples of gpnn-methods(7)" {
   examples_of man/gpnn-methods.7
+}
+
+@test "the examples of gpnn-methods-classes(7)" {
+  examples_of man/gpnn-methods-classes.7
+}
+
+@test "the examples of gpnn-methods-grid(7)" {
+  examples_of man/gpnn-methods-grid.7
+}
+
+@test "the examples of gpnn-methods-share(7)" {
+  examples_of man/gpnn-methods-share.7
+}
+
+@test "the examples of gpnn-methods-simulate(7)" {
+  examples_of man/gpnn-methods-simulate.7
+}
+
+@test "the examples of gpnn-methods-sparse(7)" {
+  examples_of man/gpnn-methods-sparse.7
 }
 
 @test "the examples of gpnn-speed(7)" {

@@ -191,7 +191,7 @@ const struct gpnn_grid_engine_ops gpnn_grid_complete_ops = {
 
 /* ---- dense -------------------------------------------------------------------------------- */
 
-/* The reference: A written out and factored (gpnn-methods(7), equation 16.18). */
+/* The reference: A written out and factored (gpnn-methods-grid(7), equation 16.18). */
 
 struct dense {
   const struct gpnn_grid_posterior *posterior;

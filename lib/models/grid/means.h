@@ -1,6 +1,6 @@
 /*
  * means: a mean for each level of one factor of a grid, which is removed from the cells before they
- * are modelled, and put back into predictions (gpnn-methods(7), equations 16.13 and 16.14).
+ * are modelled, and put back into predictions (gpnn-methods-grid(7), equations 16.13 and 16.14).
  *
  * The mean of a level is that of its observed cells, shrunk towards 0 as if one more cell had been
  * observed there, of value 0, the mean of all cells.  A level without any, and one that the grid

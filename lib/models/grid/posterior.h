@@ -1,6 +1,6 @@
 /*
  * posterior: what the observed cells of a grid say about all of its cells, and about cells at
- * levels that it does not have (gpnn-methods(7), equations 16.18 to 16.29).
+ * levels that it does not have (gpnn-methods-grid(7), equations 16.18 to 16.29).
  *
  * With A = P K P' + noise, alpha = A^-1 y and U = P' alpha, the posterior mean at any cell is the
  * sum of its covariances with the grid's cells times U.  A posterior draw is a draw f of the

@@ -1,6 +1,6 @@
 /*
  * root: a square root of the covariance matrix of a factor, from which draws of the process are
- * made, and how it continues to levels that the grid does not have (gpnn-methods(7), equations
+ * made, and how it continues to levels that the grid does not have (gpnn-methods-grid(7), equations
  * 16.15 to 16.17).
  *
  *   K = F F',   K_new,old = B F',   K_new,new = B B' + C C'

@@ -1,9 +1,9 @@
 /*
  * Inducing: the model that predicts from inducing points, for the families collapsed, svgp,
  * diag and augmented: the covariances k of a row with the points decide everything
- * (gpnn-methods(7), equation 17.3).  The points of an augmented model are its training rows, and
- * those that another's model was asked about (cotrain/absorb.h).  Families may differ from channel
- * to channel.
+ * (gpnn-methods-sparse(7), equation 17.3).  The points of an augmented model are its training rows,
+ * and those that another's model was asked about (cotrain/absorb.h).  Families may differ from
+ * channel to channel.
  *
  * The arrays of a target in the model file (dataset/stored.h):
  *
@@ -54,7 +54,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_inducing_keep(const struct gpnn_inducing_a
  *
  * Sources: Arthur and Vassilvitskii (2007), k-means++: the advantages of careful seeding; Burt,
  * Rasmussen and van der Wilk (2020), Convergence of sparse variational inference in Gaussian
- * processes regression, section 4.2; gpnn-methods(7), equations 17.8 and 17.9.
+ * processes regression, section 4.2; gpnn-methods-sparse(7), equations 17.8 and 17.9.
  */
 
 enum gpnn_inducing_how {

@@ -1,7 +1,7 @@
 /*
  * The weights with which neighbours predict a row, and what they make of classes: labels are
  * regressed on, one indicator for each class, so that one factor serves all of them
- * (gpnn-methods(7), equations 13.1 to 13.6).
+ * (gpnn-methods-classes(7), equations 13.1 to 13.6).
  */
 #include <math.h>
 #include <stdlib.h>

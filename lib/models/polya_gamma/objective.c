@@ -1,5 +1,5 @@
-/* The objective of rows and their neighbours, with its derivatives (gpnn-methods(7), equations 15.6
- * to 15.8, 15.14 and 15.15). */
+/* The objective of rows and their neighbours, with its derivatives (gpnn-methods-classes(7),
+ * equations 15.6 to 15.8, 15.14 and 15.15). */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
  * polya_gamma: classes by the leave-one-out objective with Polya-Gamma variables, as published
- * (Jankowiak and Pleiss 2021, sections 3.2 and 3.3, appendices A.6 to A.8; gpnn-methods(7), section
- * 15).
+ * (Jankowiak and Pleiss 2021, sections 3.2 and 3.3, appendices A.6 to A.8; gpnn-methods-classes(7),
+ * section 15).
  *
  * A logistic likelihood of a class against the others becomes Gaussian in the latent function once
  * each training row has a Polya-Gamma variable omega: the row then counts as the pseudo-target

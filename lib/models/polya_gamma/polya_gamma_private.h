@@ -110,9 +110,10 @@ struct gpnn_polya_gamma_batch {
 size_t gpnn_polya_gamma_coordinates(const struct gpnn_polya_gamma_objective *objective);
 
 /*
- * The mean over the rows of a batch of their losses and weighted divergences (gpnn-methods(7),
- * equation 15.7) at 'u'.  'gradient' may be NULL.  A row that cannot be conditioned is left out;
- * GPNN_ENUMERIC if none remains.  The result does not depend on the threads.
+ * The mean over the rows of a batch of their losses and weighted divergences
+ * (gpnn-methods-classes(7), equation 15.7) at 'u'.  'gradient' may be NULL.  A row that cannot be
+ * conditioned is left out; GPNN_ENUMERIC if none remains.  The result does not depend on the
+ * threads.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_polya_gamma_evaluate(const struct gpnn_polya_gamma_objective *objective,

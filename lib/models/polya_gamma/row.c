@@ -1,5 +1,5 @@
-/* The latent functions at one row, conditional on its neighbours (gpnn-methods(7), equations 15.2
- * to 15.5 and 15.9 to 15.14). */
+/* The latent functions at one row, conditional on its neighbours (gpnn-methods-classes(7),
+ * equations 15.2 to 15.5 and 15.9 to 15.14). */
 #include <math.h>
 #include <stdlib.h>
 

@@ -481,8 +481,8 @@ static enum gpnn_status add_classes(const struct stack *stack, size_t channel, s
   return GPNN_OK;
 }
 
-/* Averages the probabilities of the members of a channel by weight (gpnn-methods(7), equation
- * 13.15). */
+/* Averages the probabilities of the members of a channel by weight (gpnn-methods-classes(7),
+ * equation 13.15). */
 static enum gpnn_status stack_classify(const void *state, size_t channel,
                                        const struct gpnn_query *query, double *p, double *nearest,
                                        struct gpnn_counts *counts, struct gpnn_error *err)

@@ -20,7 +20,7 @@
 
 /* Rows of a tile, side by side: number j of row i is at [j * LANES + i].  Every loop is over rows,
  * which are the lanes of vectors, and each is computed alike wherever in the tile it is
- * (gpnn-methods(7), equations 17.35, 17.37 and 17.51). */
+ * (gpnn-methods-sparse(7), equations 17.35, 17.37 and 17.51). */
 enum { LANES = 32 };
 
 struct predictor {

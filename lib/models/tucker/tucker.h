@@ -1,7 +1,7 @@
 /*
  * tucker: a sparse Gaussian process whose inducing inputs fill a rectangular grid.  The mean of
  * their values is a Tucker tensor and their covariance a Kronecker product, so that nothing as
- * large as the grid is ever stored (gpnn-methods(7), equations 17.34 to 17.36).
+ * large as the grid is ever stored (gpnn-methods-sparse(7), equations 17.34 to 17.36).
  *
  * Source: Thomas (2017), Scalable Inference and Private Co-training for Gaussian Processes, chapter
  * 2, in the form that gpnn-methods(7) gives it.

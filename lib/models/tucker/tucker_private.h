@@ -19,7 +19,7 @@
  * modes.  Tensors are row-major, the first index slowest; a diagonal core (shape.is_diagonal) is
  * its diagonal.
  *
- * Sources: gpnn-methods(7), equations 17.35, 17.37 and 17.42.
+ * Sources: gpnn-methods-sparse(7), equations 17.35, 17.37 and 17.42.
  * Threads: no shared state.
  */
 
@@ -64,7 +64,7 @@ void gpnn_tucker_core_transform(const struct gpnn_tucker_shape *shape, size_t mo
 /*
  * What the numbers of a Tucker model make of each dimension's grid: the
  * correlation matrix R_l of its points, C_l = R_l + diag(s_l), and the divergence of the
- * covariance of q(u) from the prior's (gpnn-methods(7), equations 17.34, 17.39 and 17.40).
+ * covariance of q(u) from the prior's (gpnn-methods-sparse(7), equations 17.34, 17.39 and 17.40).
  *
  * Matrices are column-major.  Calling sequence: gpnn_tucker_matrices_new() for a shape,
  * gpnn_tucker_matrices_set() whenever numbers have changed, gpnn_tucker_matrices_release().
@@ -123,7 +123,7 @@ double gpnn_tucker_divergence(size_t p, double n_points, const double *mean,
 /*
  * A few rows at a time, as a Tucker model sees them: their correlations with the
  * points of each dimension, what the factors make of these, and the shares of the variance that
- * the grid explains (gpnn-methods(7), equations 17.34 to 17.36).
+ * the grid explains (gpnn-methods-sparse(7), equations 17.34 to 17.36).
  *
  * Calling sequence: gpnn_tucker_tile_new() for a model, one for each thread; then for each tile of
  * rows gpnn_tucker_tile_project(), and gpnn_tucker_tile_variances() where these are wanted;
@@ -206,7 +206,7 @@ static inline size_t gpnn_tucker_row(const struct gpnn_tucker_data *data, size_t
 
 /*
  * The bound on the log marginal likelihood that a Tucker model has, and its
- * derivatives by all its numbers (gpnn-methods(7), equations 17.38 to 17.43).
+ * derivatives by all its numbers (gpnn-methods-sparse(7), equations 17.38 to 17.43).
  *
  * Calling sequence: gpnn_tucker_bound_new() for a model's shape; gpnn_tucker_bound_at() for numbers
  * and rows, as often as wanted; gpnn_tucker_bound_free().
@@ -251,7 +251,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_tucker_bound_at(struct gpnn_tucker_bound *
 
 /*
  * Core and factors of a Tucker model by least squares in turn: given the others, each
- * of them has a closed form (gpnn-methods(7), equations 17.44 to 17.46).
+ * of them has a closed form (gpnn-methods-sparse(7), equations 17.44 to 17.46).
  *
  * Calling sequence: gpnn_tucker_als_new() for a model's shape; gpnn_tucker_als_sweep() as often as
  * wanted, or the steps of a sweep one by one, after gpnn_tucker_als_set(); gpnn_tucker_als_free().
@@ -313,7 +313,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_tucker_als_sweep(struct gpnn_tucker_als *a
 
 /*
  * Lengthscales of a Tucker model, and the covariance of its grid's values, while core
- * and whitened factors stay (gpnn-methods(7), equation 17.48).
+ * and whitened factors stay (gpnn-methods-sparse(7), equation 17.48).
  *
  * Threads: those of the data share the rows; results do not depend on their number.
  */
@@ -375,12 +375,12 @@ size_t gpnn_tucker_place(size_t n, size_t p, size_t l, const double *x, bool at_
                          double margin, size_t m, double *points);
 
 /*
- * Sets everything that is estimated to where it begins (gpnn-methods(7), 17.47): the lengthscales
- * to 1, or the points' distance where that is larger; U_l to eigenvectors of R_l, and a little
- * noise drawn with 'seed', unless the core is diagonal, all noise; rho to 0.  The core becomes 0,
- * or with 'core_scale' > 0 that times normal deviates over the root of their number.  Kernel scale
- * and noise are left alone.  GPNN_ENUMERIC: as gpnn_tucker_matrices_set() after all jitter, which
- * may have grown.  GPNN_ENOMEM.
+ * Sets everything that is estimated to where it begins (gpnn-methods-sparse(7), 17.47): the
+ * lengthscales to 1, or the points' distance where that is larger; U_l to eigenvectors of R_l, and
+ * a little noise drawn with 'seed', unless the core is diagonal, all noise; rho to 0.  The core
+ * becomes 0, or with 'core_scale' > 0 that times normal deviates over the root of their number.
+ * Kernel scale and noise are left alone.  GPNN_ENUMERIC: as gpnn_tucker_matrices_set() after all
+ * jitter, which may have grown.  GPNN_ENOMEM.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_tucker_begin(struct gpnn_tucker *tucker, uint64_t seed,
                                                    double factor, double core_scale,
@@ -390,7 +390,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_tucker_begin(struct gpnn_tucker *tucker, u
 
 /*
  * Lengthscales to begin with, by how well rows left out are predicted
- * (gpnn-methods(7), equation 17.47).
+ * (gpnn-methods-sparse(7), equation 17.47).
  *
  * Threads: those of the data share the rows; results do not depend on their number.
  */
@@ -409,7 +409,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_tucker_choose(struct gpnn_tucker *tucker,
 /* ---- lower ranks -------------------------------------------------------------------------- */
 
 /*
- * Lower ranks for a Tucker model (gpnn-methods(7), equation 17.49).
+ * Lower ranks for a Tucker model (gpnn-methods-sparse(7), equation 17.49).
  */
 
 /*

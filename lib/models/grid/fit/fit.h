@@ -1,6 +1,6 @@
 /*
  * fit: parameters of data on a grid by the exact marginal likelihood of samples of its cells
- * (gpnn-methods(7), equations 16.58, 16.61 and 16.62).
+ * (gpnn-methods-grid(7), equations 16.58, 16.61 and 16.62).
  *
  * The samples are independent blocks: their log likelihoods are added, and a weak prior of the
  * logarithms of lengthscales, so that one sample alone cannot lead astray.  The prior of tasks, of
@@ -76,7 +76,7 @@ gpnn_grid_fit(struct gpnn_parameters *parameters, const struct gpnn_grid_view *v
 
 /* Adam moves parameters along the likelihood of all cells, whose gradient is estimated
  * (models/grid/fit/likelihood.h): the published method, or a polish of what samples gave
- * (gpnn-methods(7), equations 16.54 to 16.56 and 16.64).
+ * (gpnn-methods-grid(7), equations 16.54 to 16.56 and 16.64).
  *
  * Source: Lin, Ament, Balandat, Eriksson, Hernandez-Lobato and Bakshy (2025), appendix C. */
 

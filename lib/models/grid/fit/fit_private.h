@@ -99,8 +99,8 @@ double gpnn_grid_objective_prior(const struct gpnn_grid_objective *objective, do
 /* ---- choose_score.c -------------------------------------------------------------------------- */
 
 /* Cells held out are predicted from the observed cells most correlated with them, which costs
- * milliseconds where predictions from all cells take seconds (gpnn-methods(7), equations 16.60 and
- * 16.63).  Candidates are scored, and variances calibrated, by these. */
+ * milliseconds where predictions from all cells take seconds (gpnn-methods-grid(7), equations 16.60
+ * and 16.63).  Candidates are scored, and variances calibrated, by these. */
 
 /* What was predicted of a task's cells, and what was observed: means of their observations, in the
  * units of the view, and the variance of these. */

@@ -1,7 +1,7 @@
 /*
  * holes: observed cells to hold out so that they resemble the cells that were not observed, which
  * are what users want predicted.  Trailing cells stay trailing ones, random ones random, and levels
- * that nothing was observed at whole levels (gpnn-methods(7), equation 16.59).
+ * that nothing was observed at whole levels (gpnn-methods-grid(7), equation 16.59).
  *
  * Threads: no shared state.
  */

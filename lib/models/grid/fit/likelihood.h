@@ -1,6 +1,6 @@
 /*
  * likelihood: the log marginal likelihood of observed cells, and its gradient in the coordinates of
- * the process (gpnn-methods(7), equations 16.50 to 16.57).
+ * the process (gpnn-methods-grid(7), equations 16.50 to 16.57).
  *
  *   L = -1/2 y' A^-1 y - 1/2 log |A| - n/2 log 2 pi,   A = K + diag(noise / count)
  *

@@ -5,7 +5,7 @@
  * A view has levels as kernels take them, and cells without the means of their levels; a subset has
  * some of the observed cells with their levels.  A sample is a small part that shows what
  * parameters depend on: short and long distances between levels, of several levels together
- * (gpnn-methods(7), equation 16.58).
+ * (gpnn-methods-grid(7), equation 16.58).
  *
  * Threads: read-only once made.
  */

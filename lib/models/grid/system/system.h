@@ -1,6 +1,6 @@
 /*
  * system: the covariance matrix A of the observed cells of a grid, as something to multiply with
- * and to solve (gpnn-methods(7), equations 16.40 to 16.49).
+ * and to solve (gpnn-methods-grid(7), equations 16.40 to 16.49).
  *
  *   A = P (K_1 x ... x K_F) P' + diag(noise)
  *

@@ -3,8 +3,8 @@
  *
  * Solves work on the reduced grid: the levels of each factor that have any observation.
  * Preconditioners are approximate inverses of the covariance of the observed cells
- * (gpnn-methods(7), equations 16.43 to 16.48); they work on blocks of vectors of the reduced grid,
- * 0 at cells that were not observed, before and after.
+ * (gpnn-methods-grid(7), equations 16.43 to 16.48); they work on blocks of vectors of the reduced
+ * grid, 0 at cells that were not observed, before and after.
  */
 #ifndef GPNN_MODELS_GRID_SYSTEM_SYSTEM_PRIVATE_H
 #define GPNN_MODELS_GRID_SYSTEM_SYSTEM_PRIVATE_H

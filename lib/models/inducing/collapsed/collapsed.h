@@ -1,7 +1,7 @@
 /*
  * Collapsed: a sparse Gaussian process with inducing inputs, whose values have the distribution
- * that makes the bound on the log marginal likelihood largest (gpnn-methods(7), equations 17.1
- * to 17.6).
+ * that makes the bound on the log marginal likelihood largest (gpnn-methods-sparse(7),
+ * equations 17.1 to 17.6).
  *
  * Source: Titsias (2009), Variational Learning of Inducing Variables in Sparse Gaussian Processes,
  * equations 9 and 10.
@@ -103,10 +103,10 @@ size_t gpnn_whitened_directions(size_t m, const double *share, double factor, co
 
 /*
  * Writes to 'root' ('*rank' by m, of memory for m by m) rows r_j so that the variance at a row with
- * covariances k is kernelscale - sum_j (r_j'k)^2 (gpnn-methods(7), equation 17.3).  'precision' has
- * the lower triangle of the precision of v, and is overwritten; 'factor' is L, both m by m;
- * 'scratch' has room for m.  Directions that take away less than 1e-9 of the variance are left
- * out, and row j begins with j zeros, which halves the work of predictions.
+ * covariances k is kernelscale - sum_j (r_j'k)^2 (gpnn-methods-sparse(7), equation 17.3).
+ * 'precision' has the lower triangle of the precision of v, and is overwritten; 'factor' is L, both
+ * m by m; 'scratch' has room for m.  Directions that take away less than 1e-9 of the variance are
+ * left out, and row j begins with j zeros, which halves the work of predictions.
  *
  * GPNN_ENUMERIC: LAPACK finds no eigenvalues.  GPNN_ENOMEM.  'root' is then undefined.
  */
@@ -119,7 +119,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_whitened_root(size_t m, double *precision,
 
 /*
  * A sparse Gaussian process with inducing inputs, fitted to random batches of rows, for
- * tables of which even one pass takes too long (gpnn-methods(7), equations 17.11 to 17.13).
+ * tables of which even one pass takes too long (gpnn-methods-sparse(7), equations 17.11 to 17.13).
  *
  * What models/inducing/collapsed/collapsed.h finds in one pass over all rows, natural gradients
  * approach from batches: with all rows in one batch a single step is enough, and with steps of

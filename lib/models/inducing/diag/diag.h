@@ -2,8 +2,8 @@
  * Diag: a sparse Gaussian process whose variational covariance has one number for each inducing
  * input: with B = Kuu + diag(exp(rho)), the values at the inducing inputs have the distribution
  *   q(u) = N(Kuu mu, Kuu - Kuu B^-1 Kuu)
- * (gpnn-methods(7), equations 17.14 to 17.19).  B is the only matrix that is ever inverted, so the
- * bound needs no jitter.
+ * (gpnn-methods-sparse(7), equations 17.14 to 17.19).  B is the only matrix that is ever inverted,
+ * so the bound needs no jitter.
  *
  * Source: Thomas (2017), Scalable Inference and Private Co-training for Gaussian Processes, chapter
  * 3; equations 3.8 to 3.16.
@@ -133,7 +133,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_diag_optimal_mean(struct gpnn_diag *diag, 
 /*
  * Estimates of the derivatives of the bound of models/inducing/diag/diag.h in
  * time m^2: from a batch of rows, random probes, and two solutions by conjugate gradients for each
- * probe (gpnn-methods(7), equations 17.20 to 17.25).
+ * probe (gpnn-methods-sparse(7), equations 17.20 to 17.25).
  *
  * Source: Thomas (2017), chapter 3, equation 3.16 and algorithm of section 3.3.
  *

@@ -1,6 +1,6 @@
 /*
  * diag_fit: estimation of everything in the bound of models/inducing/diag/diag.h: kernel, noise,
- * mu and rho (gpnn-methods(7), equations 17.19, 17.24, 17.26 and 17.27).
+ * mu and rho (gpnn-methods-sparse(7), equations 17.19, 17.24, 17.26 and 17.27).
  *
  * As published (Thomas 2017, chapter 3) it is Adagrad from a fixed start, on estimated derivatives;
  * by default it starts from the kernel that the collapsed bound of a sample prefers, and ends with
@@ -83,7 +83,7 @@ struct gpnn_diag_options gpnn_diag_default_options(void);
 /* The published settings: Adagrad, 500 and 25000 iterations, quadratic truncation, conjugate
  * gradients, no polish, and the rest as gpnn_diag_default_options().  The publication states
  * neither rate nor start.  Of the rates tried, 0.03 to 3, 0.3 comes nearest to its errors, which
- * remain above them (gpnn-methods(7), section 17). */
+ * remain above them (gpnn-methods-sparse(7), section 17). */
 struct gpnn_diag_options gpnn_diag_published_options(void);
 
 struct gpnn_diag_report {
