@@ -1,7 +1,7 @@
 /* The file of a model of own rows and answers predicts as its weights and root do. */
 #include <sys/stat.h>
 
-#include "cotrain/fusion.h"
+#include "cotrain/absorb.h"
 #include "dataset/stored.h"
 #include "fixture.h"
 #include "linalg/blas_threads.h"
