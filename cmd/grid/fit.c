@@ -17,9 +17,8 @@ static const struct cli_word efforts[] = {{"fast", GPNN_GRID_EFFORT_FAST},
                                           {"thorough", GPNN_GRID_EFFORT_THOROUGH},
                                           CLI_END_OF_WORDS};
 static const struct cli_word presets[] = {{"paper", GRID_FIT_PAPER}, CLI_END_OF_WORDS};
-static const struct cli_word estimators[] = {{"pathwise", GPNN_GRID_ESTIMATOR_PATHWISE},
-                                             {"hutchinson", GPNN_GRID_ESTIMATOR_HUTCHINSON},
-                                             CLI_END_OF_WORDS};
+static const struct cli_word estimators[] = {
+    {"pathwise", GRID_FIT_PATHWISE}, {"hutchinson", GRID_FIT_HUTCHINSON}, CLI_END_OF_WORDS};
 static const struct cli_word preconditioners[] = {
     {"auto", GPNN_GRID_PRECONDITION_AUTO},       {"eigen", GPNN_GRID_PRECONDITION_EIGEN},
     {"pivoted", GPNN_GRID_PRECONDITION_PIVOTED}, {"grid", GPNN_GRID_PRECONDITION_GRID},
@@ -46,6 +45,18 @@ static const struct cli_word transforms[] = {{"auto", 0},  {"none", 0},     {"lo
                                              {"rank", 0},  CLI_END_OF_WORDS};
 static const struct cli_word means[] = {{"auto", 0}, {"none", 0}, CLI_END_OF_WORDS};
 
+static const struct cli_option tuning[] = {
+    CLI_CHOICE(0, "holdout", holdout, "H", "cells that candidates are judged by", holdouts),
+    CLI_REAL(0, "rate", rate, "R", "of steps (0.1)", 1e-6, 10),
+    CLI_CHOICE(0, "estimator", estimator, "E", "of traces", estimators),
+    CLI_COUNT(0, "probes", probes, "N", "random vectors of it (16; paper: 10)", 1, 10000),
+    CLI_CHOICE(0, "precond", precond, "HOW", "of the equations", preconditioners),
+    CLI_AUTO(0, "rank", rank, "R", "of the preconditioner, or auto (auto)", 1, 1e6),
+    CLI_REAL(0, "tol", tolerance, "R", "relative residual of solutions (0.01)", 1e-14, 0.5),
+    CLI_COUNT(0, "max-iter", most_iterations, "N", "iterations at most (10000)", 1, 1e9),
+    CLI_END_OF_SETTINGS,
+};
+
 static const struct cli_option options[] = {
     CLI_CHOICE(0, "preset", preset, "paper", "the published method: rbf, adam on all cells",
                presets),
@@ -62,18 +73,11 @@ static const struct cli_option options[] = {
                 means),
     CLI_TEXT(0, "noise-per", noise_per, "NAME", "a noise variance for each level of a factor"),
     CLI_CHOICE(0, "likelihood", likelihood, "L", "of errors", likelihoods),
-    CLI_CHOICE(0, "holdout", holdout, "H", "cells that candidates are judged by", holdouts),
     CLI_LIST(0, "guess", guesses, "NAME=VALUE", "begin there, as with time.period=365"),
     CLI_LIST(0, "fix", fixed, "NAME=VALUE", "keep a parameter at a value"),
     CLI_COUNT(0, "steps", steps, "N", "steps of adam on all cells (0; paper: 100)", 0, 1e6),
-    CLI_REAL(0, "rate", rate, "R", "their rate (0.1)", 1e-6, 10),
-    CLI_CHOICE(0, "estimator", estimator, "E", "of traces", estimators),
-    CLI_COUNT(0, "probes", probes, "N", "random vectors of it (16; paper: 10)", 1, 10000),
-    CLI_CHOICE(0, "precond", precond, "HOW", "of the equations", preconditioners),
-    CLI_AUTO(0, "rank", rank, "R", "of the preconditioner, or auto (auto)", 1, 1e6),
-    CLI_REAL(0, "tol", tolerance, "R", "relative residual of solutions (0.01)", 1e-14, 0.5),
-    CLI_COUNT(0, "max-iter", most_iterations, "N", "iterations at most (10000)", 1, 1e9),
     CLI_TEXT(0, "start", start, "PARAMS", "begin with these parameters"),
+    CLI_SETTINGS(0, "tune", "NAME=VALUE", "finer points of the estimation; see the manual", tuning),
 };
 
 /* Reads what --start names. */
@@ -105,7 +109,8 @@ static void set_steps(struct grid_fit_arguments *a, int threads)
   adam->softplus = paper;
   adam->progress = show_step;
   adam->progress_context = a;
-  adam->estimate.estimator = a->estimator;
+  adam->estimate.estimator = a->estimator == GRID_FIT_HUTCHINSON ? GPNN_GRID_ESTIMATOR_HUTCHINSON
+                                                                 : GPNN_GRID_ESTIMATOR_PATHWISE;
   adam->estimate.probes = a->probes > 0 ? a->probes : paper ? 10 : 16;
   adam->estimate.seed = a->choose.seed;
   adam->estimate.system.preconditioner = a->precond;

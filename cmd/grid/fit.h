@@ -15,6 +15,7 @@
 
 enum grid_fit_preset { GRID_FIT_OWN, GRID_FIT_PAPER };
 enum grid_fit_nugget { GRID_FIT_NUGGET_AUTO, GRID_FIT_NUGGET_YES, GRID_FIT_NUGGET_NO };
+enum grid_fit_estimator { GRID_FIT_ESTIMATOR_OPEN, GRID_FIT_PATHWISE, GRID_FIT_HUTCHINSON };
 enum grid_fit_time { GRID_FIT_TIME_AUTO, GRID_FIT_TIME_LINEAR, GRID_FIT_TIME_LOG };
 
 struct grid_fit_arguments {
@@ -24,7 +25,7 @@ struct grid_fit_arguments {
   enum grid_fit_nugget nugget;
   enum gpnn_grid_likelihood likelihood;
   enum grid_fit_time time_scale;
-  enum gpnn_grid_estimator estimator;
+  enum grid_fit_estimator estimator;
   enum gpnn_grid_preconditioner precond;
   size_t steps, probes, rank, most_iterations;
   double rate, tolerance;

@@ -39,14 +39,14 @@ static bool take_transform(const struct cli *cli, struct grid_fit_arguments *a)
                     gpnn_mask(shown, a->transform, strlen(a->transform)));
 }
 
-/* What the preset leaves to the user, it sets. */
-static void apply_preset(const struct cli *cli, struct grid_fit_arguments *a)
+/* Sets all that the user has left open. */
+static void apply_preset(struct grid_fit_arguments *a)
 {
   if (a->preset != GRID_FIT_PAPER) return;
   a->choose.published = true;
-  if (!cli_given(cli, "estimator")) a->estimator = GPNN_GRID_ESTIMATOR_HUTCHINSON;
-  if (!cli_given(cli, "precond")) a->precond = GPNN_GRID_PRECONDITION_PIVOTED;
-  if (!cli_given(cli, "rank")) a->rank = 100;
+  if (a->estimator == GRID_FIT_ESTIMATOR_OPEN) a->estimator = GRID_FIT_HUTCHINSON;
+  if (a->precond == GPNN_GRID_PRECONDITION_AUTO) a->precond = GPNN_GRID_PRECONDITION_PIVOTED;
+  if (a->rank == 0) a->rank = 100;
 }
 
 /* A nugget cannot be left out and have a value. */
@@ -65,7 +65,7 @@ static bool check_nugget(const struct cli *cli, const struct grid_fit_arguments 
 bool grid_fit_resolve(const struct cli *cli, void *arguments)
 {
   struct grid_fit_arguments *a = arguments;
-  apply_preset(cli, a);
+  apply_preset(a);
   a->choose.effort = a->effort;
   a->choose.holdout = a->holdout;
   a->choose.likelihood = a->likelihood;

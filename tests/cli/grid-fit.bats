@@ -192,10 +192,26 @@ make_errors() {
   awk '$1 == "rmse" { exit !($2 < 0.05) }' metrics
 }
 
+@test "finer points are those of the published method unless they are given" {
+  make_grid
+  gpnn-grid fit --preset paper --steps 2 g.gpi >g.par
+  gpnn-grid fit --preset paper --steps 2 --tune estimator=hutchinson --tune probes=10 --tune precond=pivoted \
+    --tune rank=100 --tune rate=0.1 --tune tol=0.01 --tune max-iter=10000 g.gpi | cmp - g.par
+  for setting in estimator=pathwise probes=3 rate=0.05; do
+    gpnn-grid fit --preset paper --steps 2 --tune "$setting" g.gpi >other.par
+    run ! cmp -s g.par other.par
+  done
+  # Cells held out in another pattern are predicted less well, or better.
+  gpnn-grid fit --effort fast g.gpi >g.par
+  gpnn-grid fit --effort fast --tune holdout=levels g.gpi >other.par
+  run ! cmp -s g.par other.par
+  assert_fails 2 'NAME is holdout, rate, estimator' gpnn-grid fit --tune colour=red g.gpi
+}
+
 @test "steps that need more memory than there is are refused" {
   awk 'BEGIN { print "x\tt\ty"; for (i = 0; i < 3000; i++) print i "\t" i "\t" sin(i) }' |
     gpnn-grid index -q --site x --time t -o g.gpi -
-  run -1 --separate-stderr gpnn-grid fit --preset paper --probes 10000 g.gpi
+  run -1 --separate-stderr gpnn-grid fit --preset paper --tune probes=10000 g.gpi
   [[ $stderr == *"steps on all cells need about 4."*"e+03 GiB, and this machine has"* ]]
   [[ $stderr == *"of 3000 and 3000 levels"* ]]
 }

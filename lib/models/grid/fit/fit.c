@@ -529,7 +529,7 @@ static enum gpnn_status check_memory(const struct gpnn_grid *grid, size_t column
       err, GPNN_ENOMEM,
       "steps on all cells need about %.3g GiB, and this machine has %.3g: %.3g for the "
       "covariances of the factors, of %zu and %zu levels, and %.3g for %zu solutions; "
-      "use fewer --probes, or leave the steps out",
+      "use fewer (--tune probes), or leave the steps out",
       (cost.factors + vectors) / gibi, there / gibi, cost.factors / gibi, grid->factor[0].n,
       grid->factor[1].n, vectors / gibi, columns);
 }
