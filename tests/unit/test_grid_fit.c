@@ -97,6 +97,13 @@ static bool without_times(size_t i, size_t j)
   return j != 5 && j != 6;
 }
 
+/* Nothing was observed at the last three times. */
+static bool without_an_end(size_t i, size_t j)
+{
+  (void)i;
+  return j + 3 < Q;
+}
+
 static void held_out_ends_are_ends(void **state)
 {
   (void)state;
@@ -214,6 +221,104 @@ static void samples_are_of_pairs_of_sites(void **state)
   release(&f);
 }
 
+/* The times before a missing end are held out, as many as the end has. */
+static void a_missing_end_is_held_out_before_it(void **state)
+{
+  (void)state;
+  struct fixture f;
+  make(&f, without_an_end);
+  for (uint64_t number = 0; number < 20; number++) {
+    struct gpnn_grid_task task = {0};
+    assert_ok(gpnn_grid_task_draw(&task, &f.view, GPNN_GRID_HOLDOUT_AUTO, 1, number, &err));
+    assert_int_equal(task.hidden_factor, 2);
+    assert_int_equal(task.hidden_first, Q - 6);
+    assert_int_equal(task.hidden_last, Q - 4);
+    gpnn_grid_task_release(&task);
+  }
+  release(&f);
+}
+
+/* The gain is that of a cell, its standard error that of the sum over tasks. */
+static void gains_are_told_with_their_standard_error(void **state)
+{
+  (void)state;
+  double here[] = {1, 2, 3}, there[] = {1, 3, 8}, error;
+  const struct gpnn_grid_score a = {.n_cells = 6, .n_tasks = 3, .loss = here};
+  const struct gpnn_grid_score b = {.n_cells = 6, .n_tasks = 3, .loss = there};
+  assert_near(gpnn_grid_score_gain(&a, &b, &error), 1, 1e-15);
+  assert_near(error, sqrt(3 * 7) / 6, 1e-15); /* losses differ by 0, 1 and 5: a variance of 7 */
+}
+
+/* Under the logarithm, with mean 'm' and sd 's', the density of a standardised target u is that of
+ * z = (log(y) - m) / s, y = y_mean + y_sd u, times dz/du = y_sd / (s y). */
+static void scores_are_of_the_standardised_target(void **state)
+{
+  (void)state;
+  struct fixture f;
+  struct gpnn_grid_tasks tasks = {0};
+  struct gpnn_grid_score score = {0};
+  double loss = 0, u[P * Q];
+  make(&f, trailing);
+  draw(&f, 5);
+  struct gpnn_dataset dataset = {.grid = &f.grid, .y = u};
+  dataset.scaling.y_mean = 3;
+  dataset.scaling.y_sd = 2;
+  f.parameters.transform = (struct gpnn_transform){
+      .kind = GPNN_TRANSFORM_LOG, .mean = 0.2, .sd = 0.5, .low = 1e-3, .high = 1e3, .scale = 1};
+  for (size_t c = 0; c < f.grid.n_cells; c++) u[c] = (exp(0.2 + 0.5 * f.y[c]) - 3) / 2;
+  assert_ok(gpnn_grid_tasks_draw(&tasks, 40, &f.view, GPNN_GRID_HOLDOUT_TRAILING, 1, 0, &err));
+  assert_ok(gpnn_grid_score(&score, &dataset, &f.view, 1, &f.parameters, &tasks, 2, &err));
+  for (size_t i = 0, k = 0; i < tasks.n; i++)
+    for (size_t t = 0; t < tasks.task[i].n; t++, k++) {
+      const double v = score.factor * score.variance[k], y = 3 + 2 * u[tasks.task[i].target[t]];
+      loss += 0.5 * (log(2 * acos(-1) * v) + score.error[k] * score.error[k] / v);
+      loss -= log(2 / (0.5 * y));
+    }
+  assert_near(score.nll, loss / (double)score.n_cells, 1e-9);
+  gpnn_grid_score_release(&score);
+  gpnn_grid_tasks_release(&tasks);
+  release(&f);
+}
+
+/* Two steps of Adam written out: of x with kernelscale = log(1 + e^x), all else held. */
+static void steps_under_softplus_follow_its_slope(void **state)
+{
+  enum { MOST = 16 };
+  (void)state;
+  struct fixture f;
+  struct gpnn_grid_adam_report report;
+  struct gpnn_cg_report solved;
+  double gradient[MOST], m = 0, v = 0, x = 0, power1 = 1, power2 = 1;
+  struct gpnn_grid_adam_options options = {.steps = 2, .rate = 0.5, .softplus = true};
+  make(&f, trailing);
+  draw(&f, 9);
+  options.estimate.probes = 4;
+  options.estimate.system.threads = 1;
+  options.estimate.solve =
+      (struct gpnn_cg_options){.tolerance = 1e-11, .most_iterations = 10000, .threads = 1};
+  options.held.n = 3;
+  options.held.of[0] = (struct gpnn_grid_numbers){0, "lengthscale", 0, 1};
+  options.held.of[1] = (struct gpnn_grid_numbers){1, "lengthscale", 0, 1};
+  options.held.of[2] = (struct gpnn_grid_numbers){GPNN_GRID_FACTORS, "noise", 0, 1};
+  for (int t = 0; t < 2; t++) {
+    const double value = f.parameters.covariance.kernelscale = log1p(exp(x));
+    assert_ok(gpnn_grid_likelihood_estimate(&f.view, &f.parameters, &options.estimate, NULL,
+                                            gradient, &solved, &err));
+    const size_t at = gpnn_grid_first_coordinate(&f.parameters, 2);
+    const double g = -gradient[at] / (1 + exp(-x)) / value / (double)f.grid.n_cells;
+    m = 0.9 * m + 0.1 * g;
+    v = 0.999 * v + 0.001 * g * g;
+    power1 *= 0.9;
+    power2 *= 0.999;
+    x -= 0.5 * m / (1 - power1) / (sqrt(v / (1 - power2)) + 1e-8);
+  }
+  f.parameters.covariance.kernelscale = log(2);
+  assert_ok(gpnn_grid_adam(&f.parameters, &f.view, &options, &report, &err));
+  assert_int_equal(report.steps, 2);
+  assert_near(f.parameters.covariance.kernelscale, log1p(exp(x)), 1e-6);
+  release(&f);
+}
+
 /* Coordinates 1, 3 and 5 are drawn to their mean, the others each to their own centre or nowhere.
  */
 static void the_prior_of_tasks_has_its_derivatives(void **state)
@@ -250,6 +355,10 @@ int main(void)
       cmocka_unit_test(parameters_are_recovered),
       cmocka_unit_test(samples_are_of_pairs_of_sites),
       cmocka_unit_test(the_prior_of_tasks_has_its_derivatives),
+      cmocka_unit_test(a_missing_end_is_held_out_before_it),
+      cmocka_unit_test(gains_are_told_with_their_standard_error),
+      cmocka_unit_test(scores_are_of_the_standardised_target),
+      cmocka_unit_test(steps_under_softplus_follow_its_slope),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -403,6 +403,34 @@ static void unfinished_variances_are_bounds(void **state)
   release(s.network);
 }
 
+/* Mean and variance of few draws are theirs, the variance around their own mean. */
+static void moments_of_draws_are_those_of_the_draws(void **state)
+{
+  enum { CELLS = 12, DRAWS = 4 };
+  (void)state;
+  struct network *w = make_golden();
+  struct gpnn_grid_posterior_options options = options_of(GPNN_GRID_ENGINE_LATENT);
+  options.variance = GPNN_GRID_VARIANCE_SAMPLES;
+  options.mean = GPNN_GRID_MEAN_SAMPLE;
+  options.keep_draws = true;
+  options.draws = DRAWS;
+  struct gpnn_grid_posterior *posterior = make(w, &options);
+  uint32_t level[2 * CELLS];
+  double m[CELLS], v[CELLS], f[CELLS * DRAWS];
+  struct gpnn_grid_places places = {.n = all_cells(w, level), .level = level};
+  assert_ok(gpnn_grid_posterior_predict(posterior, &places, m, v, &err));
+  assert_ok(gpnn_grid_posterior_draws(posterior, &places, 0, DRAWS, f, &err));
+  for (size_t i = 0; i < CELLS; i++) {
+    double mean = 0, square = 0;
+    for (size_t c = 0; c < DRAWS; c++) mean += f[i * DRAWS + c] / DRAWS;
+    for (size_t c = 0; c < DRAWS; c++) square += pow(f[i * DRAWS + c] - mean, 2);
+    assert_near(m[i], mean, 1e-9);
+    assert_near(v[i], square / (DRAWS - 1), 1e-9);
+  }
+  gpnn_grid_posterior_free(posterior);
+  release(w);
+}
+
 enum { SITES = 60, TIMES = 40, ALL = SITES * TIMES };
 
 static struct network *make_large(struct gpnn_rng *rng)
@@ -539,6 +567,7 @@ int main(void)
       cmocka_unit_test(engines_agree_at_old_and_new_levels),
       cmocka_unit_test(variances_from_draws_come_near_the_exact_ones),
       cmocka_unit_test(draws_have_the_moments_of_the_posterior),
+      cmocka_unit_test(moments_of_draws_are_those_of_the_draws),
       cmocka_unit_test(draws_do_not_depend_on_how_many_are_asked_for),
       cmocka_unit_test(draws_do_not_depend_on_how_many_are_made_together),
       cmocka_unit_test(unfinished_variances_are_bounds),
