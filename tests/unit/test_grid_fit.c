@@ -346,6 +346,100 @@ static void the_prior_of_tasks_has_its_derivatives(void **state)
   }
 }
 
+/* Of tasks, the first loadings are drawn to each other, and three times as loosely the logarithms
+ * of their own variances; the other loadings are drawn to 0. */
+static void tasks_have_a_prior_in_common(void **state)
+{
+  enum { TASKS = 3, RANK = 2, N = TASKS * RANK + TASKS + 3 };
+  (void)state;
+  struct fixture f;
+  struct gpnn_grid_coordinate coordinate[N];
+  size_t move[N];
+  double at[N] = {0};
+  make(&f, all);
+  struct gpnn_factor sites = f.process[0];
+  f.process[0] = (struct gpnn_factor){.n_tasks = TASKS, .rank = RANK};
+  struct gpnn_grid_objective o = {.parameters = &f.parameters,
+                                  .n_coordinates = N,
+                                  .coordinate = coordinate,
+                                  .task_spread = 0.25,
+                                  .at = at,
+                                  .free = move};
+  gpnn_grid_objective_describe(&o, &f.view, &(struct gpnn_grid_held){0});
+  assert_int_equal(o.n_pools, 2);
+  const struct gpnn_grid_pool *own = &o.pool[1];
+  assert_int_equal(o.pool[0].first, 0);
+  assert_int_equal(o.pool[0].step, RANK);
+  assert_int_equal(o.pool[0].n, TASKS);
+  assert_near(o.pool[0].spread, 0.25, 0);
+  assert_int_equal(own->first, TASKS * RANK);
+  assert_int_equal(own->step, 1);
+  assert_int_equal(own->n, TASKS);
+  assert_near(own->spread, 0.75, 0);
+  for (size_t i = 0; i < TASKS * RANK + TASKS; i++)
+    assert_near(coordinate[i].spread, i < TASKS * RANK && i % RANK == 1 ? 0.25 : 0, 0);
+  assert_int_equal(o.n_free, N - 1); /* all but the kernel scale */
+  f.process[0] = sites;
+  release(&f);
+}
+
+/* Of a site, only cells in one piece with the first target stay hidden, to the site's last. */
+static void tasks_of_few_cells_hide_one_piece(void **state)
+{
+  (void)state;
+  struct fixture f;
+  struct gpnn_factor names = {.n_tasks = P, .rank = 1};
+  struct gpnn_grid_task task = {.site = 1, .n = 3, .target = {2 * Q - 2, Q + 1, 2 * Q - 1}};
+  make(&f, all);
+  const struct gpnn_dataset dataset = {.grid = &f.grid, .y = f.y};
+  struct gpnn_grid_choice choice = {.dataset = &dataset, .tasks = {1, &task}};
+  choice.best.parameters.grid = (struct gpnn_grid_process){.n_factors = 1, .factor = &names};
+  task.is_hidden = calloc(Q, 1);
+  assert_non_null(task.is_hidden);
+  task.is_hidden[1] = task.is_hidden[Q - 2] = task.is_hidden[Q - 1] = true;
+  assert_ok(gpnn_grid_choice_part_tasks(&choice, &f.view, &err));
+  assert_int_equal(choice.tasks.n, 1);
+  assert_int_equal(task.n, 2);
+  assert_int_equal(task.target[1], 2 * Q - 1);
+  for (size_t j = 0; j < Q; j++) assert_int_equal(task.is_hidden[j], j >= Q - 2);
+  gpnn_grid_task_release(&task);
+  release(&f);
+}
+
+/* Crossfitting predicts a cell by estimates that do not know it. */
+static void crossfitted_predictions_do_not_know_their_cells(void **state)
+{
+  (void)state;
+  struct fixture f;
+  struct gpnn_grid_samples samples = {0};
+  struct gpnn_grid_tasks tasks = {0};
+  const struct gpnn_grid_sample_size size = {1000, 60};
+  const struct gpnn_grid_choose_options options = {.threads = 2};
+  double before[GPNN_GRID_TASK_CELLS];
+  make(&f, trailing);
+  draw(&f, 3);
+  assert_ok(gpnn_grid_samples_draw(&samples, 1, &f.view, size, 1, 0, &err));
+  assert_ok(gpnn_grid_tasks_draw(&tasks, 2, &f.view, GPNN_GRID_HOLDOUT_TRAILING, 1, 0, &err));
+  assert_int_equal(tasks.n, 2);
+  const struct gpnn_dataset dataset = {.grid = &f.grid, .y = f.y};
+  struct gpnn_grid_choice choice = {
+      .dataset = &dataset, .options = &options, .blocks = samples, .tasks = tasks, .n_parts = 2};
+  struct gpnn_grid_trial trial = {.parameters = f.parameters};
+  for (int turn = 0; turn < 2; turn++) {
+    assert_ok(gpnn_grid_choice_crossfit(&choice, &trial, 10, &err));
+    for (size_t t = 0; t < tasks.task[0].n; t++) {
+      double *y = &f.y[tasks.task[0].target[t]], mean = *y - trial.score.error[t];
+      if (turn == 1) assert_near(mean, before[t], 1e-9);
+      before[t] = mean;
+      *y += 3;
+    }
+  }
+  gpnn_grid_score_release(&trial.score);
+  gpnn_grid_samples_release(&samples);
+  gpnn_grid_tasks_release(&tasks);
+  release(&f);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -359,6 +453,9 @@ int main(void)
       cmocka_unit_test(gains_are_told_with_their_standard_error),
       cmocka_unit_test(scores_are_of_the_standardised_target),
       cmocka_unit_test(steps_under_softplus_follow_its_slope),
+      cmocka_unit_test(tasks_have_a_prior_in_common),
+      cmocka_unit_test(tasks_of_few_cells_hide_one_piece),
+      cmocka_unit_test(crossfitted_predictions_do_not_know_their_cells),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

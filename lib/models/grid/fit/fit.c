@@ -161,9 +161,8 @@ static void find_free(struct gpnn_grid_objective *o, const struct gpnn_grid_held
   }
 }
 
-/* Describes all coordinates, and finds those that move. */
-static void objective_describe(struct gpnn_grid_objective *o, const struct gpnn_grid_view *view,
-                               const struct gpnn_grid_held *held)
+void gpnn_grid_objective_describe(struct gpnn_grid_objective *o, const struct gpnn_grid_view *view,
+                                  const struct gpnn_grid_held *held)
 {
   size_t i = 0;
   bool has_tasks = false;
@@ -291,7 +290,7 @@ objective_make(struct gpnn_grid_objective *o, struct gpnn_parameters *parameters
       o->cells == NULL || o->value == NULL || o->gradient == NULL)
     return gpnn_fail_memory(err, "for an estimation");
   gpnn_grid_get_coordinates(parameters, o->at);
-  objective_describe(o, view, &options->held);
+  gpnn_grid_objective_describe(o, view, &options->held);
   if (!options->complete) return collect(o, view, blocks, err);
   o->complete = view;
   o->n_blocks = 1;

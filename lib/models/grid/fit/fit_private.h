@@ -92,6 +92,11 @@ struct gpnn_grid_objective {
   bool wants_gradient;
 };
 
+/* Describes all coordinates, and finds those that move. */
+void gpnn_grid_objective_describe(struct gpnn_grid_objective *objective,
+                                  const struct gpnn_grid_view *view,
+                                  const struct gpnn_grid_held *held);
+
 /* Minus the logarithm of the prior at 'at'; its derivatives are added to 'gradient' (all
  * coordinates) unless that is NULL. */
 double gpnn_grid_objective_prior(const struct gpnn_grid_objective *objective, double *gradient);
