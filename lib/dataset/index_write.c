@@ -20,16 +20,14 @@
  * Programs that know only an older minor version must refuse what they cannot read: a change of the
  * format takes a new tag with a new version here, and a line in gpnn-index(5). */
 static const struct gpnn_container_tag tags[] = {
-    {"INFO", true, 0},  {"COLS", true, 0},  {"ROLE", true, 1},  {"STDZ", true, 0},
-    {"LIMS", true, 3},  {"MOMS", true, 1},  {"OPTS", false, 0}, {"ROWS", true, 0},
-    {"YVAL", true, 0},  {"CALX", true, 0},  {"CALY", true, 0},  {"YMOR", true, 1},
-    {"CALM", true, 1},  {"REGR", true, 1},  {"CALR", true, 1},  {"NOIS", true, 1},
-    {"CALN", true, 1},  {"OCOL", true, 5},  {"OFFS", true, 5},  {"CALO", true, 5},
-    {"GCOL", true, 6},  {"GRPS", true, 6},  {"NOTA", true, 7},  {"COLX", true, 8},
-    {"HAVE", true, 9},  {"PART", true, 9},  {"CLAS", true, 10}, {"TAIL", true, 10},
-    {"EXCH", true, 10}, {"ECOL", true, 10}, {"EXPO", true, 10}, {"CALE", true, 10},
-    {"COPY", true, 11}, {"FOLO", true, 11}, {"SRCH", true, 0},  {"ROTN", true, 2},
-    {"SAME", true, 4},  {"FAIS", false, 0}, {"TREE", true, 2},
+    {"INFO", true, 0}, {"COLS", true, 0},  {"ROLE", true, 0},  {"STDZ", true, 0}, {"LIMS", true, 0},
+    {"MOMS", true, 0}, {"OPTS", false, 0}, {"ROWS", true, 0},  {"YVAL", true, 0}, {"CALX", true, 0},
+    {"CALY", true, 0}, {"YMOR", true, 0},  {"CALM", true, 0},  {"REGR", true, 0}, {"CALR", true, 0},
+    {"NOIS", true, 0}, {"CALN", true, 0},  {"OCOL", true, 0},  {"OFFS", true, 0}, {"CALO", true, 0},
+    {"GCOL", true, 0}, {"GRPS", true, 0},  {"NOTA", true, 0},  {"COLX", true, 0}, {"HAVE", true, 0},
+    {"PART", true, 0}, {"CLAS", true, 0},  {"TAIL", true, 0},  {"EXCH", true, 0}, {"ECOL", true, 0},
+    {"EXPO", true, 0}, {"CALE", true, 0},  {"COPY", true, 0},  {"FOLO", true, 0}, {"SRCH", true, 0},
+    {"ROTN", true, 0}, {"SAME", true, 0},  {"FAIS", false, 0}, {"TREE", true, 0},
 };
 
 const struct gpnn_container_format gpnn_index_format = {GPNN_CONTAINER_INDEX,

@@ -1,8 +1,10 @@
 #!/usr/bin/env bats
-# Versions of the index format: what earlier programs wrote, and which version a file says it has.
+# Formats of binary files: kept files of every kind open, and predict as the program did that wrote them.
+#
+# After a change that is wanted, 'GPNN_KEEP=1 tests/run cli/versions' writes them anew.
 load helper
 
-old=$GPNN_ROOT/tests/data/index
+kept=$GPNN_ROOT/tests/data/formats
 
 # assert_same_table FILE EXPECTED: equal but for the last digits of numbers, which depend on the
 # processor.
@@ -19,80 +21,56 @@ assert_same_table() {
     END { exit FNR != n }' "$2" "$1" || complain "$1 differs from $2:" "$(diff "$1" "$2")"
 }
 
-# stored_version INDEX: as its header has it.
-stored_version() {
-  od -A n -t u4 -j 8 -N 8 "$1" | awk '{ print $1 "." $2 }'
+# make_files: an index with most of the sections that there are, a grid index with its state, and a model.
+make_files() {
+  local columns=x,hour,lat,lon,sold,colour dates='sold=%d/%m/%Y %H:%M'
+  local options=(-q --one-hot colour --period hour=24,sold=year --geo lat,lon --date "$dates" --strip '$' --calibration-rows 9)
+  awk -F '\t' -v OFS='\t' 'NR % 10 == 3 { $11 = "" } 1' "$kept/train.tsv" >gaps.tsv
+  gpnn-index "${options[@]}" -y y,w -x "$columns,level" --regressors z --row-noise variance --offset 13,14 --by site \
+    --search tree -o index.gpi gaps.tsv
+  gpnn-fit -q --effort fast -o index.par index.gpi
+  { cat "$kept/train.tsv" && tail -n 30 "$kept/train.tsv" | awk -F '\t' -v OFS='\t' '{ $10 += 1 } 1'; } >twice.tsv
+  gpnn-grid index -q -y y --time hour --factor colour=colour --factor site=site,sold --date "$dates" --na NA,. \
+    -o grid.gpi twice.tsv
+  gpnn-grid fit -q -o grid.gps grid.gpi
+  gpnn-index "${options[@]}" -y y,w -x "$columns" -o rows.gpi gaps.tsv
+  gpnn-sparse -q --inducing 8 -o model.gpm rows.gpi
 }
 
-@test "indexes of all earlier versions verify and predict as before" {
-  local version
-  for version in 1.{0..9}; do
-    [[ $(gpnn-info --verify "$old/$version.gpi" | value verified) == yes ]] || return
-    gpnn-predict "$old/$version.gpi" -p "$old/$version.par" "$old/queries.tsv" >out.tsv 2>err.txt
-    [[ ! -s err.txt ]] || complain "$version: $(cat err.txt)" || return
-    assert_same_table out.tsv "$old/$version.tsv" || return
+# predict_from FOLDER: what the files there predict, in index.tsv, grid.tsv and model.tsv.
+predict_from() {
+  gpnn-predict "$1/index.gpi" -p "$1/index.par" "$kept/queries.tsv" >index.tsv
+  gpnn-grid predict "$1/grid.gpi" -p "$1/grid.gps" "$kept/queries.tsv" >grid.tsv
+  gpnn-predict "$1/model.gpm" "$kept/queries.tsv" >model.tsv
+}
+
+@test "kept files of every kind verify and predict as before" {
+  local file
+  if [[ -n ${GPNN_KEEP-} ]]; then
+    make_files && predict_from . && cp index.* grid.* model.* "$kept"
+  fi
+  predict_from "$kept" 2>err.txt
+  [[ ! -s err.txt ]] || complain "$(cat err.txt)" || return
+  for file in index.gpi grid.gpi model.gpm; do
+    [[ $(gpnn-info --verify "$kept/$file" | value verified) == yes ]] || return
+    assert_same_table "${file%.*}.tsv" "$kept/${file%.*}.tsv" || return
   done
 }
 
-@test "indexes of all earlier versions can be fitted, calibrated and given another metric" {
-  local version
-  for version in 1.{0..9}; do
-    gpnn-fit -q --effort fast --kernel exp -m 8 "$old/$version.gpi" >"$version.fit"
-    gpnn-calibrate -q "$old/$version.gpi" -p "$version.fit" >"$version.cal"
-    gpnn-index -q --metric "$version.cal" -o new.gpi "$old/$version.gpi"
-    gpnn-predict -q new.gpi -p "$version.cal" "$old/queries.tsv" >out.tsv
-    (($(wc -l <out.tsv) == 13))
+@test "a kept index can be fitted, calibrated and given another metric" {
+  gpnn-fit -q --effort fast --kernel exp -m 8 "$kept/index.gpi" >new.fit
+  gpnn-calibrate -q "$kept/index.gpi" -p new.fit >new.cal
+  gpnn-index -q --metric new.cal -o new.gpi "$kept/index.gpi"
+  gpnn-predict -q new.gpi -p new.cal "$kept/queries.tsv" >out.tsv
+  (($(wc -l <out.tsv) == 13))
+}
+
+@test "files of every kind have format 1.0" {
+  local file
+  make_files
+  for file in index.gpi grid.gpi grid.gps model.gpm "$kept"/*.gp?; do
+    assert_equal "$(od -A n -t u4 -j 8 -N 8 "$file" | awk '{ print $1 "." $2 }')" 1.0
   done
-}
-
-@test "an index of version 1.10 has classes and an exposure" {
-  gpnn-info --verify "$old/1.10.gpi" >info
-  assert_equal "$(value verified info)" yes
-  # But for the classes of a single row.
-  assert_equal "$(grep -E '^(target|class|exposure)' info | awk -F '\t' '$3 != 1')" "$(printf '%b\n' \
-    'target\tcolour' 'class\tblue\t18\t2' 'class\tgreen\t17\t3' 'class\tred\t19\t1' \
-    'target\tsite' 'class\t4.000\t30\t6' 'exposure\tvariance')"
-  # Rows have changed places, so that classes of one row keep it.
-  grep -q $'^section\tEXCH\t' info
-}
-
-@test "an index has the lowest version whose readers know its sections" {
-  gpnn-index -q -y y -x x,z --search flat -o plain.gpi "$old/train.tsv"
-  assert_equal "$(stored_version plain.gpi)" 1.0
-  gpnn-index -q -y y,w -x x,z --search flat -o targets.gpi "$old/train.tsv"
-  assert_equal "$(stored_version targets.gpi)" 1.1
-  gpnn-index -q -y y -x x,z --search tree -o tree.gpi "$old/train.tsv"
-  assert_equal "$(stored_version tree.gpi)" 1.2
-  gpnn-index -q --search flat --metric "$old/1.2.par" -o rotated.gpi plain.gpi
-  assert_equal "$(stored_version rotated.gpi)" 1.2
-  gpnn-index -q -y y -x x,level --search flat -o limits.gpi "$old/train.tsv"
-  assert_equal "$(stored_version limits.gpi)" 1.3
-  gpnn-index -q -y y -x x --offset z --search flat -o offset.gpi "$old/train.tsv"
-  assert_equal "$(stored_version offset.gpi)" 1.5
-  gpnn-index -q -y y -x x --by colour --search flat -o groups.gpi "$old/train.tsv"
-  assert_equal "$(stored_version groups.gpi)" 1.6
-  gpnn-index -q -y y -x x --thousands --search flat -o notation.gpi "$old/train.tsv"
-  assert_equal "$(stored_version notation.gpi)" 1.7
-  gpnn-index -q -y y -x x,sold --date 'sold=%d/%m/%Y %H:%M' --search flat -o date.gpi "$old/train.tsv"
-  assert_equal "$(stored_version date.gpi)" 1.8
-  gpnn-index -q -y y -x x,13 --search flat -o twin.gpi "$old/train.tsv"
-  assert_equal "$(stored_version twin.gpi)" 1.8
-  awk -F '\t' -v OFS='\t' 'NR == 2 { $11 = "" } 1' "$old/train.tsv" >gap.tsv
-  gpnn-index -q -y y,w -x x,z --search flat -o gap.gpi gap.tsv
-  assert_equal "$(stored_version gap.gpi)" 1.9
-  gpnn-index -q -y y,x -x z --search flat -o full.gpi gap.tsv
-  assert_equal "$(stored_version full.gpi)" 1.1
-  gpnn-index -q -y colour -x x,z --search flat -o classes.gpi "$old/train.tsv"
-  assert_equal "$(stored_version classes.gpi)" 1.10
-  gpnn-index -q -y y -x x,z --exposure variance --search flat -o exposure.gpi "$old/train.tsv"
-  assert_equal "$(stored_version exposure.gpi)" 1.10
-  gpnn-index -q -y y,w -x site --search flat -o places.gpi "$old/train.tsv"
-  assert_equal "$(stored_version places.gpi)" 1.4
-}
-
-@test "an index of a grid of an earlier program opens as it did" {
-  gpnn-info --verify "$old/grid-1.0.gpi" | grep -vE '^(bytes|flops|break)' >info
-  diff "$old/grid-1.0.info" info
 }
 
 @test "a binary file of another kind is refused by name" {
@@ -108,9 +86,9 @@ stored_version() {
   assert_fails 1 '^house.gps is a state file, not an index$' gpnn-fit house.gps
   assert_fails 1 '^house.gps: is a state file, not a table$' gpnn-index -o new.gpi house.gps
   assert_fails 1 '^house.gps is a state file, not an index: did you swap the operands\?$' \
-    gpnn-predict house.gps -p "$old/1.0.par" "$old/1.0.gpi"
+    gpnn-predict house.gps -p "$kept/index.par" "$kept/index.gpi"
   assert_fails 1 '^house.new is a gpnn file of an unknown kind, not an index$' gpnn-sparse house.new -o new.gpm
   assert_fails 1 '^house.new is a gpnn file of an unknown kind, not parameters$' gpnn-info house.new
   assert_fails 1 '^house.new is a gpnn file of an unknown kind, not parameters$' \
-    gpnn-predict "$old/1.0.gpi" -p house.new "$old/queries.tsv"
+    gpnn-predict "$kept/index.gpi" -p house.new "$kept/queries.tsv"
 }
