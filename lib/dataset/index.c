@@ -8,7 +8,6 @@
 
 #include "base/memory.h"
 #include "container/container.h"
-#include "dataset/index_columns_private.h"
 #include "dataset/index_private.h"
 #include "table/npy.h"
 
@@ -211,21 +210,21 @@ static enum gpnn_status set_source(struct gpnn_index *index, struct gpnn_error *
   return status == GPNN_OK ? set_parts(index, err) : status;
 }
 
-/* What an open container of this kind holds: rows, a grid, or a model. */
-static const struct gpnn_container_format *format_of(enum gpnn_container_kind kind)
+/* The kind of file that 'path' is opened as: an index, unless it is a grid or a model. */
+static enum gpnn_container_kind opened_kind(const char *path)
 {
-  if (kind == GPNN_CONTAINER_GRID) return &gpnn_index_grid_format;
-  return kind == GPNN_CONTAINER_MODEL ? &gpnn_index_model_format : &gpnn_index_format;
+  bool is_cut;
+  enum gpnn_container_kind kind = kind_of(path, &is_cut);
+  return kind == GPNN_CONTAINER_GRID || kind == GPNN_CONTAINER_MODEL ? kind : GPNN_CONTAINER_INDEX;
 }
 
 static enum gpnn_status read_dataset(struct gpnn_index *index, enum gpnn_container_kind kind,
                                      struct gpnn_error *err)
 {
-  enum gpnn_status status = kind == GPNN_CONTAINER_GRID    ? gpnn_index_read_grid(index, err)
-                            : kind == GPNN_CONTAINER_MODEL ? gpnn_index_read_model(index, err)
-                                                           : gpnn_index_read(index, err);
+  enum gpnn_status status = gpnn_index_read(index, kind, err);
+  if (status == GPNN_OK && kind == GPNN_CONTAINER_GRID) status = gpnn_index_read_grid(index, err);
+  if (status == GPNN_OK && kind == GPNN_CONTAINER_MODEL) status = gpnn_index_read_model(index, err);
   if (status == GPNN_OK) status = set_groups(index, err);
-  index->dataset.fingerprint = gpnn_container_fingerprint(index->container);
   if (status != GPNN_OK || kind == GPNN_CONTAINER_GRID) return status;
   return kind == GPNN_CONTAINER_MODEL ? gpnn_index_set_model(index, err) : set_source(index, err);
 }
@@ -278,18 +277,18 @@ enum gpnn_status gpnn_index_open(struct gpnn_index **index, const char *path, bo
   }
   pthread_mutex_init(loading, NULL);
   opened->loading = loading;
-  bool is_cut;
-  enum gpnn_container_kind kind = kind_of(path, &is_cut);
-  enum gpnn_status status = gpnn_container_open(&opened->container, path, format_of(kind), err);
+  enum gpnn_container_kind kind = opened_kind(path);
+  enum gpnn_status status =
+      gpnn_container_open(&opened->container, path, gpnn_index_format(kind, &opened->format), err);
   const char *look = status == GPNN_EMISMATCH ? gpnn_index_look(path) : NULL;
   if (look != NULL)
     status = gpnn_fail(err, GPNN_EMISMATCH, "%s is %s, not an index%s", path, look,
                        strcmp(look, "a table") == 0 ? ": make one with gpnn-index" : "");
   if (status == GPNN_OK) status = read_dataset(opened, kind, err);
   if (status == GPNN_OK && kind != GPNN_CONTAINER_MODEL &&
-      gpnn_index_has_classes(&opened->dataset.schema))
+      gpnn_index_has_classes(&(struct gpnn_index_contents){.dataset = &opened->dataset}))
     status = check_classes(opened, err);
-  if (status == GPNN_OK && verify) status = gpnn_index_verify(opened, err);
+  if (status == GPNN_OK && verify) status = gpnn_index_verify(opened, kind, err);
   opened->is_verified = verify;
   if (status == GPNN_OK)
     *index = opened;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataset/index_columns_private.h"
+#include "dataset/index_private.h"
 #include "table/date.h"
 
 /* ---- composing ---- */
@@ -20,8 +20,9 @@ static void compose_column(struct blob *blob, const struct gpnn_column *column)
   for (size_t i = 0; i < n_levels; i++) put_text(blob, column->levels[i], column->level_lengths[i]);
 }
 
-void gpnn_index_compose_columns(struct blob *blob, const struct gpnn_schema *schema)
+void gpnn_index_compose_columns(struct blob *blob, const struct gpnn_index_contents *contents)
 {
+  const struct gpnn_schema *schema = &contents->dataset->schema;
   put_u64(blob, schema->n_columns);
   put_u32(blob, schema->has_header);
   put_u32(blob, (uint32_t)schema->n_inputs);
@@ -30,8 +31,9 @@ void gpnn_index_compose_columns(struct blob *blob, const struct gpnn_schema *sch
 }
 
 /* True if a schema has more than numbers and categories as inputs and one target. */
-bool gpnn_index_has_roles(const struct gpnn_schema *schema)
+bool gpnn_index_has_roles(const struct gpnn_index_contents *contents)
 {
+  const struct gpnn_schema *schema = &contents->dataset->schema;
   for (size_t i = 0; i < schema->n_inputs; i++)
     if (schema->inputs[i].kind > GPNN_COLUMN_CATEGORY &&
         schema->inputs[i].kind != GPNN_COLUMN_NAMES)
@@ -39,8 +41,9 @@ bool gpnn_index_has_roles(const struct gpnn_schema *schema)
   return schema->n_more > 0 || schema->n_regressors > 0 || schema->has_noise;
 }
 
-void gpnn_index_compose_roles(struct blob *blob, const struct gpnn_schema *schema)
+void gpnn_index_compose_roles(struct blob *blob, const struct gpnn_index_contents *contents)
 {
+  const struct gpnn_schema *schema = &contents->dataset->schema;
   put_u32(blob, (uint32_t)schema->n_more);
   put_u32(blob, (uint32_t)schema->n_regressors);
   put_u32(blob, schema->has_noise);
@@ -56,20 +59,28 @@ void gpnn_index_compose_roles(struct blob *blob, const struct gpnn_schema *schem
   if (schema->has_noise) compose_column(blob, &schema->noise);
 }
 
-void gpnn_index_compose_offsets(struct blob *blob, const struct gpnn_schema *schema)
+bool gpnn_index_has_offsets(const struct gpnn_index_contents *contents)
 {
+  return contents->dataset->schema.n_offsets > 0;
+}
+
+void gpnn_index_compose_offsets(struct blob *blob, const struct gpnn_index_contents *contents)
+{
+  const struct gpnn_schema *schema = &contents->dataset->schema;
   for (size_t t = 0; t < schema->n_offsets; t++) compose_column(blob, &schema->offsets[t]);
 }
 
-bool gpnn_index_has_classes(const struct gpnn_schema *schema)
+bool gpnn_index_has_classes(const struct gpnn_index_contents *contents)
 {
+  const struct gpnn_schema *schema = &contents->dataset->schema;
   bool any = false;
   for (size_t t = 0; t <= schema->n_more; t++) any = any || gpnn_schema_has_classes(schema, t);
   return any;
 }
 
-void gpnn_index_compose_classes(struct blob *blob, const struct gpnn_schema *schema)
+void gpnn_index_compose_classes(struct blob *blob, const struct gpnn_index_contents *contents)
 {
+  const struct gpnn_schema *schema = &contents->dataset->schema;
   for (size_t t = 0; t <= schema->n_more; t++) {
     const struct gpnn_column *column = gpnn_schema_target(schema, t);
     put_u32(blob, (uint32_t)column->n_levels);
@@ -78,15 +89,17 @@ void gpnn_index_compose_classes(struct blob *blob, const struct gpnn_schema *sch
   }
 }
 
-bool gpnn_index_has_names(const struct gpnn_schema *schema)
+bool gpnn_index_has_names(const struct gpnn_index_contents *contents)
 {
+  const struct gpnn_schema *schema = &contents->dataset->schema;
   for (size_t i = 0; i < schema->n_inputs; i++)
     if (schema->inputs[i].kind == GPNN_COLUMN_NAMES) return true;
   return false;
 }
 
-void gpnn_index_compose_names(struct blob *blob, const struct gpnn_schema *schema)
+void gpnn_index_compose_names(struct blob *blob, const struct gpnn_index_contents *contents)
 {
+  const struct gpnn_schema *schema = &contents->dataset->schema;
   for (size_t i = 0; i < schema->n_inputs; i++) {
     const struct gpnn_column *column = &schema->inputs[i];
     size_t n = column->kind == GPNN_COLUMN_NAMES ? column->n_levels : 0;
@@ -95,19 +108,35 @@ void gpnn_index_compose_names(struct blob *blob, const struct gpnn_schema *schem
   }
 }
 
-void gpnn_index_compose_exposure(struct blob *blob, const struct gpnn_schema *schema)
+bool gpnn_index_has_exposure(const struct gpnn_index_contents *contents)
 {
-  compose_column(blob, &schema->exposure);
+  return contents->dataset->schema.has_exposure;
 }
 
-void gpnn_index_compose_groups(struct blob *blob, const struct gpnn_dataset *dataset)
+void gpnn_index_compose_exposure(struct blob *blob, const struct gpnn_index_contents *contents)
 {
-  put_u64(blob, dataset->n_row_groups);
-  compose_column(blob, &dataset->schema.by);
+  compose_column(blob, &contents->dataset->schema.exposure);
 }
 
-void gpnn_index_compose_notation(struct blob *blob, const struct gpnn_notation *notation)
+bool gpnn_index_has_groups(const struct gpnn_index_contents *contents)
 {
+  return contents->dataset->schema.has_by;
+}
+
+void gpnn_index_compose_groups(struct blob *blob, const struct gpnn_index_contents *contents)
+{
+  put_u64(blob, contents->dataset->n_row_groups);
+  compose_column(blob, &contents->dataset->schema.by);
+}
+
+bool gpnn_index_has_notation(const struct gpnn_index_contents *contents)
+{
+  return !gpnn_notation_is_usual(&contents->dataset->schema.notation);
+}
+
+void gpnn_index_compose_notation(struct blob *blob, const struct gpnn_index_contents *contents)
+{
+  const struct gpnn_notation *notation = &contents->dataset->schema.notation;
   const char *strip = notation->strip == NULL ? "" : notation->strip;
   const char *comment = notation->comment == NULL ? "" : notation->comment;
   put_u32(blob, notation->decimal == ',');
@@ -119,34 +148,26 @@ void gpnn_index_compose_notation(struct blob *blob, const struct gpnn_notation *
   put_text(blob, comment, strlen(comment));
 }
 
-/* True if a column is a date or shares its name with another.  'schema' is a copy. */
-static bool has_names_or_dates(struct gpnn_schema schema)
+/* Columns are walked in a copy of the schema, which gpnn_schema_column() may change. */
+bool gpnn_index_has_names_or_dates(const struct gpnn_index_contents *contents)
 {
+  struct gpnn_schema schema = contents->dataset->schema;
   const struct gpnn_column *column;
   for (size_t k = 0; (column = gpnn_schema_column(&schema, k)) != NULL; k++)
     if (column->date != NULL || column->n_namesakes > 0) return true;
   return false;
 }
 
-bool gpnn_index_has_names_or_dates(const struct gpnn_schema *schema)
+void gpnn_index_compose_names_and_dates(struct blob *blob,
+                                        const struct gpnn_index_contents *contents)
 {
-  return has_names_or_dates(*schema);
-}
-
-/* 'schema' is a copy. */
-static void compose_names_and_dates(struct blob *blob, struct gpnn_schema schema)
-{
+  struct gpnn_schema schema = contents->dataset->schema;
   const struct gpnn_column *column;
   for (size_t k = 0; (column = gpnn_schema_column(&schema, k)) != NULL; k++) {
     put_u32(blob, (uint32_t)column->occurrence);
     put_u32(blob, (uint32_t)column->n_namesakes);
     put_text(blob, column->date, column->date == NULL ? 0 : strlen(column->date));
   }
-}
-
-void gpnn_index_compose_names_and_dates(struct blob *blob, const struct gpnn_schema *schema)
-{
-  compose_names_and_dates(blob, *schema);
 }
 
 /* ---- decoding ---- */

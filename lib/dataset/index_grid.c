@@ -6,24 +6,14 @@
 #include <string.h>
 
 #include "dataset/grid_reading.h"
-#include "dataset/index_columns_private.h"
-#include "dataset/index_reading_private.h"
-#include "dataset/index_writing_private.h"
-
-static const struct gpnn_container_tag tags[] = {
-    {"INFO", true, 0}, {"COLS", true, 0}, {"COLX", true, 0}, {"NAME", true, 0},  {"NOTA", true, 0},
-    {"STDZ", true, 0}, {"FACT", true, 0}, {"GRID", true, 0}, {"OPTS", false, 0}, {"CELL", true, 0},
-    {"LEVL", true, 0}, {"YVAL", true, 0}, {"CNTS", true, 0},
-};
-
-const struct gpnn_container_format gpnn_index_grid_format = {GPNN_CONTAINER_GRID,
-                                                             sizeof tags / sizeof *tags, tags};
+#include "dataset/index_private.h"
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
 /* The factors, and how many inputs of the schema are theirs. */
-static void compose_factors(struct blob *blob, const struct gpnn_grid *grid)
+void gpnn_index_compose_factors(struct blob *blob, const struct gpnn_index_contents *contents)
 {
+  const struct gpnn_grid *grid = contents->dataset->grid;
   put_u32(blob, (uint32_t)grid->n_factors);
   put_u32(blob, 0);
   for (size_t a = 0; a < grid->n_factors; a++) {
@@ -32,61 +22,42 @@ static void compose_factors(struct blob *blob, const struct gpnn_grid *grid)
   }
 }
 
-static void compose_grid(struct blob *blob, const struct gpnn_grid *grid)
+void gpnn_index_compose_grid(struct blob *blob, const struct gpnn_index_contents *contents)
 {
+  const struct gpnn_grid *grid = contents->dataset->grid;
   put_u64(blob, grid->n_observations);
   put_f64(blob, grid->within);
   for (size_t a = 0; a < grid->n_factors; a++) put_u64(blob, grid->factor[a].n);
 }
 
-static enum gpnn_status write_levels(struct gpnn_index_writing *writing,
-                                     const struct gpnn_grid *grid, struct gpnn_error *err)
+void gpnn_index_compose_levels(struct blob *blob, const struct gpnn_index_contents *contents)
 {
-  struct blob blob = {0};
+  const struct gpnn_grid *grid = contents->dataset->grid;
   for (size_t a = 0; a < grid->n_factors; a++)
-    put_f64s(&blob, grid->factor[a].n * grid->factor[a].d, grid->factor[a].x);
-  return gpnn_index_write_blob(writing, "LEVL", true, &blob, err);
+    put_f64s(blob, grid->factor[a].n * grid->factor[a].d, grid->factor[a].x);
 }
 
-static enum gpnn_status write_sections(struct gpnn_index_writing *writing,
-                                       const struct gpnn_dataset *dataset, struct gpnn_error *err)
+enum gpnn_status gpnn_index_write_cells(struct gpnn_index_writing *writing,
+                                        const struct gpnn_index_section *section,
+                                        struct gpnn_error *err)
 {
-  const struct gpnn_grid *grid = dataset->grid;
-  const char *provenance = dataset->provenance == NULL ? "" : dataset->provenance;
-  struct blob blob = {0};
-  enum gpnn_status status = gpnn_index_write_metadata(writing, dataset, err);
-  if (status != GPNN_OK) return status;
-  compose_factors(&blob, grid);
-  status = gpnn_index_write_blob(writing, "FACT", true, &blob, err);
-  if (status != GPNN_OK) return status;
-  compose_grid(&blob, grid);
-  status = gpnn_index_write_blob(writing, "GRID", true, &blob, err);
-  if (status == GPNN_OK)
-    status = gpnn_index_write_section(writing, "OPTS", false, provenance, strlen(provenance), err);
-  if (status == GPNN_OK)
-    status = gpnn_index_write_section(writing, "CELL", true, grid->cell,
-                                      grid->n_cells * sizeof *grid->cell, err);
-  if (status == GPNN_OK) status = write_levels(writing, grid, err);
-  if (status == GPNN_OK)
-    status = gpnn_index_write_rows(writing, "YVAL", grid->n_cells, 1, grid->y, err);
-  if (status == GPNN_OK && grid->counts != NULL)
-    status = gpnn_index_write_section(writing, "CNTS", true, grid->counts,
-                                      grid->n_cells * sizeof *grid->counts, err);
-  return status;
+  const struct gpnn_grid *grid = writing->contents.dataset->grid;
+  return gpnn_index_write_bytes(writing, section, grid->cell, grid->n_cells * sizeof *grid->cell,
+                                err);
 }
 
-enum gpnn_status gpnn_index_write_grid(const char *path, const struct gpnn_dataset *dataset,
-                                       const char *volatile *watch, struct gpnn_error *err)
+bool gpnn_index_has_counts(const struct gpnn_index_contents *contents)
 {
-  struct gpnn_index_writing writing = {.mapping = dataset->mapping};
-  enum gpnn_status status =
-      gpnn_container_create(&writing.writer, path, &gpnn_index_grid_format, watch, err);
-  if (status != GPNN_OK) return status;
-  status = write_sections(&writing, dataset, err);
-  if (status == GPNN_OK)
-    return gpnn_container_commit(writing.writer, gpnn_fingerprint_value(&writing.fingerprint), err);
-  gpnn_container_abandon(writing.writer);
-  return status;
+  return contents->dataset->grid != NULL && contents->dataset->grid->counts != NULL;
+}
+
+enum gpnn_status gpnn_index_write_counts(struct gpnn_index_writing *writing,
+                                         const struct gpnn_index_section *section,
+                                         struct gpnn_error *err)
+{
+  const struct gpnn_grid *grid = writing->contents.dataset->grid;
+  return gpnn_index_write_bytes(writing, section, grid->counts,
+                                grid->n_cells * sizeof *grid->counts, err);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -99,7 +70,7 @@ static size_t count_kept(const struct gpnn_scaling *scaling, size_t first, size_
   return kept;
 }
 
-static void decode_factors(struct cursor *cursor, struct gpnn_index *index)
+void gpnn_index_decode_factors(struct cursor *cursor, struct gpnn_index *index)
 {
   enum { LEAST_FACTOR = 8 };
   const struct gpnn_dataset *dataset = &index->dataset;
@@ -132,7 +103,7 @@ static void decode_factors(struct cursor *cursor, struct gpnn_index *index)
   index->grid.factor = index->factor;
 }
 
-static void decode_grid(struct cursor *cursor, struct gpnn_index *index)
+void gpnn_index_decode_grid(struct cursor *cursor, struct gpnn_index *index)
 {
   struct gpnn_grid *grid = &index->grid;
   size_t size = 1;
@@ -155,15 +126,17 @@ static void decode_grid(struct cursor *cursor, struct gpnn_index *index)
 /* Points the factors to their levels where these are mapped, and checks that they are finite. */
 static enum gpnn_status find_levels(struct gpnn_index *index, struct gpnn_error *err)
 {
-  const double *x = NULL;
+  const void *levels = NULL;
   size_t n = 0, own;
   for (size_t a = 0; a < index->grid.n_factors; a++) {
     if (!gpnn_multiply(index->factor[a].n, index->factor[a].d, &own) || own > SIZE_MAX - n)
       return gpnn_fail_memory(err, "for opening an index");
     n += own;
   }
-  enum gpnn_status status = gpnn_index_find_rows(index, "LEVL", n, 1, &x, err);
+  enum gpnn_status status =
+      gpnn_index_find_items(index, "LEVL", n, 1, sizeof(double), &levels, err);
   if (status != GPNN_OK) return status;
+  const double *x = levels;
   for (size_t i = 0; i < n; i++)
     if (!isfinite(x[i]))
       return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: a level of the grid is not finite",
@@ -172,21 +145,6 @@ static enum gpnn_status find_levels(struct gpnn_index *index, struct gpnn_error 
     index->factor[a].x = x;
     x += index->factor[a].n * index->factor[a].d;
   }
-  return GPNN_OK;
-}
-
-/* Finds a section of n_cells items of 'width' bytes. */
-static enum gpnn_status find_cells(const struct gpnn_index *index, const char *tag, size_t width,
-                                   const void **items, struct gpnn_error *err)
-{
-  const struct gpnn_container_section *section;
-  size_t length;
-  enum gpnn_status status = gpnn_index_find_section(index, tag, &section, err);
-  if (status != GPNN_OK) return status;
-  if (!gpnn_multiply(index->grid.n_cells, width, &length) || section->length != length)
-    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s has another length",
-                     gpnn_container_path(index->container), tag);
-  *items = gpnn_container_bytes(index->container, section);
   return GPNN_OK;
 }
 
@@ -212,15 +170,12 @@ enum gpnn_status gpnn_index_read_grid(struct gpnn_index *index, struct gpnn_erro
   struct gpnn_dataset *dataset = &index->dataset;
   struct gpnn_grid *grid = &index->grid;
   const void *cells = NULL, *counts = NULL;
-  enum gpnn_status status = gpnn_index_read_metadata(index, true, err);
-  if (status == GPNN_OK) status = gpnn_index_read_section(index, "FACT", decode_factors, err);
-  if (status == GPNN_OK) status = gpnn_index_read_section(index, "GRID", decode_grid, err);
-  if (status == GPNN_OK) status = find_levels(index, err);
-  if (status == GPNN_OK) status = find_cells(index, "CELL", sizeof *grid->cell, &cells, err);
+  enum gpnn_status status = find_levels(index, err);
   if (status == GPNN_OK)
-    status = gpnn_index_find_rows(index, "YVAL", dataset->n, 1, &dataset->y, err);
+    status = gpnn_index_find_items(index, "CELL", dataset->n, 1, sizeof *grid->cell, &cells, err);
   if (status == GPNN_OK && gpnn_container_find(index->container, "CNTS") != NULL)
-    status = find_cells(index, "CNTS", sizeof *grid->counts, &counts, err);
+    status =
+        gpnn_index_find_items(index, "CNTS", dataset->n, 1, sizeof *grid->counts, &counts, err);
   if (status != GPNN_OK) return status;
   grid->cell = cells;
   grid->counts = counts;
@@ -228,7 +183,6 @@ enum gpnn_status gpnn_index_read_grid(struct gpnn_index *index, struct gpnn_erro
   if (!are_cells_good(grid))
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: its cells are not those of a grid",
                      gpnn_container_path(index->container));
-  dataset->mapping = gpnn_container_mapping(index->container);
   dataset->grid = grid;
   return GPNN_OK;
 }

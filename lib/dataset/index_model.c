@@ -6,79 +6,39 @@
 #include <string.h>
 
 #include "container/state.h"
-#include "dataset/index_reading_private.h"
-#include "dataset/index_writing_private.h"
-
-static const struct gpnn_container_tag tags[] = {
-    {"INFO", true, 0},  {"COLS", true, 0}, {"ROLE", true, 0}, {"OCOL", true, 0},
-    {"COLX", true, 0},  {"NOTA", true, 0}, {"STDZ", true, 0}, {"LIMS", true, 0},
-    {"TAIL", true, 0},  {"MOMS", true, 0}, {"CLAS", true, 0}, {"ECOL", true, 0},
-    {"OPTS", false, 0}, {"TEXT", true, 0}, {"LIST", true, 0}, {"DATA", true, 0},
-};
-
-const struct gpnn_container_format gpnn_index_model_format = {GPNN_CONTAINER_MODEL,
-                                                              sizeof tags / sizeof *tags, tags};
+#include "dataset/index_private.h"
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-static enum gpnn_status write_data(struct gpnn_index_writing *writing,
-                                   const struct gpnn_state *arrays, struct gpnn_error *err)
-{
-  uint64_t length = 0;
-  for (size_t i = 0; i < arrays->n; i++) length += arrays->arrays[i].n * sizeof(double);
-  enum gpnn_status status = gpnn_container_begin(writing->writer, "DATA", err);
-  gpnn_fingerprint_begin(&writing->fingerprint, "DATA", length);
-  for (size_t i = 0; i < arrays->n && status == GPNN_OK; i++) {
-    const struct gpnn_state_array *array = &arrays->arrays[i];
-    gpnn_fingerprint_add(&writing->fingerprint, "DATA", array->values,
-                         array->n * sizeof *array->values);
-    status =
-        gpnn_container_write(writing->writer, array->values, array->n * sizeof *array->values, err);
-  }
-  return status == GPNN_OK ? gpnn_container_end(writing->writer, err) : status;
-}
-
-static enum gpnn_status write_list(struct gpnn_index_writing *writing,
-                                   const struct gpnn_state *arrays, struct gpnn_error *err)
+enum gpnn_status gpnn_index_write_list(struct gpnn_index_writing *writing,
+                                       const struct gpnn_index_section *section,
+                                       struct gpnn_error *err)
 {
   unsigned char *list = NULL;
   size_t length = 0;
-  enum gpnn_status status = gpnn_state_list(arrays, &list, &length, err);
-  if (status == GPNN_OK)
-    status = gpnn_index_write_section(writing, "LIST", true, list, length, err);
+  enum gpnn_status status =
+      gpnn_state_list(writing->contents.dataset->stored->arrays, &list, &length, err);
+  if (status == GPNN_OK) status = gpnn_index_write_bytes(writing, section, list, length, err);
   free(list);
   return status;
 }
 
-static enum gpnn_status write_sections(struct gpnn_index_writing *writing,
-                                       const struct gpnn_dataset *dataset, struct gpnn_error *err)
+enum gpnn_status gpnn_index_write_data(struct gpnn_index_writing *writing,
+                                       const struct gpnn_index_section *section,
+                                       struct gpnn_error *err)
 {
-  const struct gpnn_stored *stored = dataset->stored;
-  const char *provenance = dataset->provenance == NULL ? "" : dataset->provenance;
-  enum gpnn_status status = gpnn_index_write_metadata(writing, dataset, err);
-  if (status == GPNN_OK)
-    status = gpnn_index_write_section(writing, "OPTS", false, provenance, strlen(provenance), err);
-  if (status == GPNN_OK)
-    status = gpnn_index_write_section(writing, "TEXT", true, stored->text, stored->length, err);
-  if (status == GPNN_OK) status = write_list(writing, stored->arrays, err);
-  return status == GPNN_OK ? write_data(writing, stored->arrays, err) : status;
-}
-
-enum gpnn_status gpnn_index_write_stored(const char *path, const struct gpnn_dataset *dataset,
-                                         const char *volatile *watch, struct gpnn_error *err)
-{
-  struct gpnn_index_writing writing = {.mapping = {0}};
-  struct gpnn_dataset without_rows = *dataset; /* what describes rows that are not there */
-  without_rows.schema.has_by = false;
-  without_rows.n_row_groups = without_rows.n_exchanged = 0;
-  enum gpnn_status status =
-      gpnn_container_create(&writing.writer, path, &gpnn_index_model_format, watch, err);
-  if (status != GPNN_OK) return status;
-  status = write_sections(&writing, &without_rows, err);
-  if (status == GPNN_OK)
-    return gpnn_container_commit(writing.writer, gpnn_fingerprint_value(&writing.fingerprint), err);
-  gpnn_container_abandon(writing.writer);
-  return status;
+  const struct gpnn_state *arrays = writing->contents.dataset->stored->arrays;
+  uint64_t length = 0;
+  for (size_t i = 0; i < arrays->n; i++) length += arrays->arrays[i].n * sizeof(double);
+  enum gpnn_status status = gpnn_container_begin(writing->writer, section->tag.tag, err);
+  gpnn_fingerprint_begin(&writing->fingerprint, section, length);
+  for (size_t i = 0; i < arrays->n && status == GPNN_OK; i++) {
+    const struct gpnn_state_array *array = &arrays->arrays[i];
+    size_t bytes = array->n * sizeof *array->values;
+    gpnn_fingerprint_add(&writing->fingerprint, section, array->values, bytes);
+    status = gpnn_container_write(writing->writer, array->values, bytes, err);
+  }
+  return status == GPNN_OK ? gpnn_container_end(writing->writer, err) : status;
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -211,17 +171,6 @@ enum gpnn_status gpnn_index_set_model(struct gpnn_index *index, struct gpnn_erro
 
 enum gpnn_status gpnn_index_read_model(struct gpnn_index *index, struct gpnn_error *err)
 {
-  struct gpnn_dataset *dataset = &index->dataset;
-  enum gpnn_status status = gpnn_index_read_metadata(index, true, err);
-  if (status == GPNN_OK) status = gpnn_state_of_container(&index->arrays, index->container, err);
-  if (status == GPNN_OK) status = check_finite(index, err);
-  if (status == GPNN_OK &&
-      (dataset->n_row_groups > 0 || dataset->n_exchanged > 0 || index->present != NULL))
-    status = gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: it has sections of rows, but no rows",
-                       gpnn_container_path(index->container));
-  if (status != GPNN_OK) return status;
-  dataset->n_more = dataset->schema.n_more;
-  dataset->n_regressors = dataset->schema.n_regressors;
-  dataset->fingerprint = gpnn_container_fingerprint(index->container);
-  return GPNN_OK;
+  enum gpnn_status status = gpnn_state_of_container(&index->arrays, index->container, err);
+  return status == GPNN_OK ? check_finite(index, err) : status;
 }

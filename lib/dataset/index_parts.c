@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "dataset/index_parts_private.h"
+#include "dataset/index_private.h"
 
 /* ---- presence ----------------------------------------------------------------------------- */
 
@@ -142,7 +142,7 @@ bool gpnn_index_parts_bytes(const struct gpnn_dataset *rows,
 /* Hands the rows of an array that have the target, block by block, to 'take', and zeros that fill
  * up the last 8 bytes. */
 static enum gpnn_status gather(const struct array *array, const struct part *part, const double *y,
-                               unsigned char *block, gpnn_index_taker *take, void *context,
+                               unsigned char *block, gpnn_index_taker *taker, void *context,
                                struct gpnn_error *err)
 {
   size_t used = 0, padded = 0;
@@ -156,19 +156,19 @@ static enum gpnn_status gather(const struct array *array, const struct part *par
       memcpy(block + used, row + done, piece);
       used += piece;
       if (used < GPNN_INDEX_PART_BLOCK) continue;
-      status = take(context, block, used, err);
+      status = taker(context, block, used, err);
       used = 0;
     }
   }
   if (status != GPNN_OK || used == 0) return status;
   padded = (used + 7) / 8 * 8;
   memset(block + used, 0, padded - used);
-  return take(context, block, padded, err);
+  return taker(context, block, padded, err);
 }
 
 enum gpnn_status gpnn_index_gather_parts(const struct gpnn_dataset *rows,
                                          const struct gpnn_index_present *present,
-                                         gpnn_index_taker *take, void *context,
+                                         gpnn_index_taker *taker, void *context,
                                          struct gpnn_error *err)
 {
   struct part part;
@@ -181,10 +181,41 @@ enum gpnn_status gpnn_index_gather_parts(const struct gpnn_dataset *rows,
     struct array arrays[ARRAYS];
     list_arrays(rows, part.t, part.calibration, arrays);
     for (size_t a = 0; a < ARRAYS && status == GPNN_OK; a++)
-      if (arrays[a].start != NULL) status = gather(&arrays[a], &part, y, block, take, context, err);
+      if (arrays[a].start != NULL)
+        status = gather(&arrays[a], &part, y, block, taker, context, err);
   }
   free(block);
   return status;
+}
+
+/* What takes the bytes of the section into the file. */
+struct destination {
+  struct gpnn_index_writing *writing;
+  const struct gpnn_index_section *section;
+};
+
+static enum gpnn_status take_part(void *context, const unsigned char *bytes, size_t length,
+                                  struct gpnn_error *err)
+{
+  const struct destination *to = context;
+  gpnn_fingerprint_add(&to->writing->fingerprint, to->section, bytes, length);
+  return gpnn_container_write(to->writing->writer, bytes, length, err);
+}
+
+enum gpnn_status gpnn_index_write_parts(struct gpnn_index_writing *writing,
+                                        const struct gpnn_index_section *section,
+                                        struct gpnn_error *err)
+{
+  struct destination to = {writing, section};
+  const struct gpnn_index_contents *contents = &writing->contents;
+  size_t length;
+  if (!gpnn_index_parts_bytes(contents->dataset, contents->present, &length))
+    return gpnn_fail_memory(err, "for writing an index");
+  enum gpnn_status status = gpnn_container_begin(writing->writer, section->tag.tag, err);
+  gpnn_fingerprint_begin(&writing->fingerprint, section, length);
+  if (status == GPNN_OK)
+    status = gpnn_index_gather_parts(contents->dataset, contents->present, take_part, &to, err);
+  return status == GPNN_OK ? gpnn_container_end(writing->writer, err) : status;
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */

@@ -2,10 +2,7 @@
  * Checking the sections of an index that are too large to be checked whenever it is opened.
  */
 #include <math.h>
-#include <string.h>
 
-#include "container/container.h"
-#include "dataset/index_fingerprint_private.h"
 #include "dataset/index_private.h"
 
 /* What the numbers of a section may be besides finite and above 0. */
@@ -13,15 +10,15 @@ struct allowed {
   bool negative, zero, missing;
 };
 
-static struct allowed allowed_in(const struct gpnn_index *index, const char *tag)
+static struct allowed allowed_in(const struct gpnn_index *index,
+                                 const struct gpnn_index_section *about)
 {
-  static const char *const of_targets[] = {"YVAL", "CALY", "YMOR", "CALM"};
-  bool is_exposure = strcmp(tag, "EXPO") == 0 || strcmp(tag, "CALE") == 0;
-  bool is_variance = strcmp(tag, "NOIS") == 0 || strcmp(tag, "CALN") == 0;
-  struct allowed allowed = {.negative = !is_variance && !is_exposure, .zero = !is_exposure};
-  for (size_t i = 0; i < sizeof of_targets / sizeof *of_targets; i++)
-    if (strcmp(tag, of_targets[i]) == 0) allowed.missing = index->present != NULL;
-  return allowed;
+  enum gpnn_index_numbers numbers = about->numbers;
+  return (struct allowed){
+      .negative = numbers == GPNN_INDEX_ANY || numbers == GPNN_INDEX_TARGETS,
+      .zero = numbers != GPNN_INDEX_EXPOSURES,
+      .missing = numbers == GPNN_INDEX_TARGETS && index->present != NULL,
+  };
 }
 
 static bool are_allowed(size_t n, const double *values, struct allowed allowed)
@@ -36,28 +33,29 @@ static bool are_allowed(size_t n, const double *values, struct allowed allowed)
 
 /* Adds a section to the fingerprint and, if it holds rows, checks their numbers, evicting pages
  * behind it. */
-static enum gpnn_status verify_section(const struct gpnn_index *index, const char *tag,
-                                       bool has_rows, struct gpnn_fingerprint *fingerprint,
-                                       struct gpnn_error *err)
+static enum gpnn_status verify_section(const struct gpnn_index *index,
+                                       const struct gpnn_index_section *about,
+                                       struct gpnn_fingerprint *fingerprint, struct gpnn_error *err)
 {
-  const struct gpnn_container_section *section = gpnn_container_find(index->container, tag);
+  const struct gpnn_container_section *section =
+      gpnn_container_find(index->container, about->tag.tag);
   if (section == NULL) return GPNN_OK;
-  const struct allowed allowed = allowed_in(index, tag);
+  const struct allowed allowed = allowed_in(index, about);
   bool good = true;
   const unsigned char *bytes = gpnn_container_bytes(index->container, section);
   size_t length = (size_t)section->length;
-  gpnn_fingerprint_begin(fingerprint, tag, length);
+  gpnn_fingerprint_begin(fingerprint, about, length);
   for (size_t at = 0; at < length && good; at += GPNN_MAPPING_STRIDE) {
     size_t block = length - at < GPNN_MAPPING_STRIDE ? length - at : GPNN_MAPPING_STRIDE;
-    gpnn_fingerprint_add(fingerprint, tag, bytes + at, block);
-    if (has_rows)
+    gpnn_fingerprint_add(fingerprint, about, bytes + at, block);
+    if (about->numbers != GPNN_INDEX_NO_NUMBERS)
       good =
           are_allowed(block / sizeof(double), (const double *)(const void *)(bytes + at), allowed);
     gpnn_mapping_evict(index->dataset.mapping, bytes + at, block);
   }
   if (!good)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s has a %s",
-                     gpnn_container_path(index->container), tag,
+                     gpnn_container_path(index->container), about->tag.tag,
                      allowed.negative ? "number that is not finite"
                      : allowed.zero   ? "variance that is negative or not finite"
                                       : "exposure that is not above 0 or not finite");
@@ -90,29 +88,22 @@ static enum gpnn_status verify_parts(const struct gpnn_index *index, struct gpnn
                    gpnn_container_path(index->container));
 }
 
-enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, struct gpnn_error *err)
+enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, enum gpnn_container_kind kind,
+                                   struct gpnn_error *err)
 {
-  static const char *const hashed[] = {
-      "INFO", "COLS", "ROLE", "OCOL", "GCOL", "COPY", "FOLO", "CLAS", "ECOL", "COLX", "NAME",
-      "STDZ", "LIMS", "TAIL", "MOMS", "EXCH", "HAVE", "FACT", "GRID", "CELL", "LEVL", "ROWS",
-      "YVAL", "CALX", "CALY", "YMOR", "CALM", "REGR", "CALR", "NOIS", "CALN", "OFFS", "CALO",
-      "EXPO", "CALE", "GRPS", "PART", "CNTS", "TEXT", "LIST", "DATA"};
-  enum { FIRST_ROWS = 20, AFTER_ROWS = sizeof hashed / sizeof *hashed - 6 };
   struct gpnn_fingerprint fingerprint = {0};
   const struct gpnn_container *container = index->container;
-  for (size_t i = 0; i < gpnn_container_count(container); i++) {
-    enum gpnn_status status =
-        gpnn_container_check(container, gpnn_container_get(container, i), err);
-    if (status != GPNN_OK) return status;
-  }
-  for (size_t i = 0; i < sizeof hashed / sizeof *hashed; i++) {
-    enum gpnn_status status =
-        verify_section(index, hashed[i], i >= FIRST_ROWS && i < AFTER_ROWS, &fingerprint, err);
-    if (status != GPNN_OK) return status;
-  }
+  const struct gpnn_index_section *section;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < gpnn_container_count(container) && status == GPNN_OK; i++)
+    status = gpnn_container_check(container, gpnn_container_get(container, i), err);
+  for (size_t i = 0; (section = gpnn_index_section_at(i)) != NULL && status == GPNN_OK; i++)
+    if (gpnn_index_may_have(kind, section) && section->hash != GPNN_INDEX_UNHASHED)
+      status = verify_section(index, section, &fingerprint, err);
+  if (status != GPNN_OK) return status;
   if (gpnn_fingerprint_value(&fingerprint) != gpnn_container_fingerprint(container))
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: the fingerprint is wrong",
                      gpnn_container_path(container));
-  enum gpnn_status status = verify_row_groups(index, err);
+  status = verify_row_groups(index, err);
   return status == GPNN_OK ? verify_parts(index, err) : status;
 }

@@ -57,6 +57,31 @@ predict_from() {
   done
 }
 
+@test "every section that there is can be written, verified and written again" {
+  local file tags
+  make_files
+  { cat "$kept/train.tsv" && sed 1d "$kept/train.tsv"; } | awk -F '\t' -v OFS='\t' 'NR > 1 { $1 = exp(exp(2 * $1)) } 1' >copies.tsv
+  gpnn-index -q -y y -x x,z --tails compress --search tree -o copies.gpi copies.tsv
+  gpnn-index -q -y y -x x,z --target-scale 1,2 -o following.gpi copies.tsv
+  gpnn-index -q -y y -x site --search tree -o places.gpi "$kept/train.tsv"
+  gpnn-index -q -y y -x x,z --search ivf -o lists.gpi "$kept/train.tsv"
+  printf 'kernel\tmatern52\nrotation\t0.8\t0.6\t-0.6\t0.8\nlengthscale\t1\t1.5\nkernelscale\t1\nnoise\t0.05\n' >turned.par
+  gpnn-index -q --metric turned.par -o turned.gpi lists.gpi
+  awk -F '\t' -v OFS='\t' 'NR > 30 { $6 = "shade " NR } 1' "$kept/train.tsv" >shades.tsv
+  gpnn-index -q -y colour -x x,z,level --calibration-rows 9 --exposure variance -o classes.gpi shades.tsv
+  printf 'kernel\texp\nlengthscale\t2\nkernelscale\t1\nnoise\t0.05\n' >wide.par
+  for file in index copies following places lists; do gpnn-index -q --metric wide.par -o "$file-again.gpi" "$file.gpi"; done
+  for file in *.gpi *.gpm; do
+    assert_equal "$(gpnn-info --verify "$file" | value verified)" yes || return
+  done
+  for file in *.gpi *.gpm; do gpnn-info "$file"; done | awk -F '\t' '$1 == "section" { print $2 }' | sort -u >written
+  tags='s/^ *[{](CRITICAL|SPARE)[(]"([A-Z]{4})".*/\2/p'
+  sed -nE "$tags" "$GPNN_ROOT/lib/dataset/index_sections.c" | sort >known
+  diff known written
+  cat "$GPNN_ROOT"/man/gpnn-{index,model}.5 | grep -oE '^([.]SS )?[A-Z]{4}|^[.]SS LIST, DATA' | grep -oE '[A-Z]{4}' | sort -u | comm -23 known - >undescribed
+  [[ ! -s undescribed ]] || complain "$(cat undescribed)"
+}
+
 @test "a kept index can be fitted, calibrated and given another metric" {
   gpnn-fit -q --effort fast --kernel exp -m 8 "$kept/index.gpi" >new.fit
   gpnn-calibrate -q "$kept/index.gpi" -p new.fit >new.cal

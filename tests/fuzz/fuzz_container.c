@@ -48,11 +48,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
   uint8_t choice = fuzz_byte(&bytes, &length);
   struct gpnn_error err = {0};
   struct gpnn_container *container = NULL;
+  struct gpnn_index_format format;
+  const struct gpnn_container_format *known = gpnn_index_format(GPNN_CONTAINER_INDEX, &format);
   char *file = fuzz_text(bytes, length);
   repair(choice, (unsigned char *)file, length);
   const char *path = fuzz_file(0, file, length);
   gpnn_index_recognise(path);
-  enum gpnn_status status = gpnn_container_open(&container, path, &gpnn_index_format, &err);
+  enum gpnn_status status = gpnn_container_open(&container, path, known, &err);
   if (status == GPNN_OK)
     check_sections(container, (const unsigned char *)file, length);
   else

@@ -15,8 +15,7 @@
 #include "base/bytes.h"
 #include "container/container.h"
 #include "dataset/grid_reading.h"
-#include "dataset/index.h"
-#include "dataset/index_fingerprint_private.h"
+#include "dataset/index_private.h"
 #include "dataset/reader.h"
 #include "dataset/stored.h"
 #include "dataset/training.h"
@@ -50,19 +49,16 @@ static size_t cut(const uint8_t *bytes, size_t length, struct piece pieces[GPNN_
 }
 
 /* What gpnn_index_write() would have it be. */
-static uint64_t fingerprint(const struct piece *pieces, size_t n)
+static uint64_t fingerprint(enum gpnn_container_kind kind, const struct piece *pieces, size_t n)
 {
-  static const char *const hashed[] = {
-      "INFO", "COLS", "ROLE", "OCOL", "GCOL", "COPY", "FOLO", "CLAS", "ECOL", "COLX", "NAME",
-      "STDZ", "LIMS", "TAIL", "MOMS", "EXCH", "HAVE", "FACT", "GRID", "CELL", "LEVL", "ROWS",
-      "YVAL", "CALX", "CALY", "YMOR", "CALM", "REGR", "CALR", "NOIS", "CALN", "OFFS", "CALO",
-      "EXPO", "CALE", "GRPS", "PART", "CNTS", "TEXT", "LIST", "DATA"};
+  const struct gpnn_index_section *section;
   struct gpnn_fingerprint print = {0};
-  for (size_t i = 0; i < sizeof hashed / sizeof *hashed; i++)
+  for (size_t i = 0; (section = gpnn_index_section_at(i)) != NULL; i++)
     for (size_t j = 0; j < n; j++) {
-      if (memcmp(pieces[j].tag, hashed[i], 4) != 0) continue;
-      gpnn_fingerprint_begin(&print, hashed[i], pieces[j].length);
-      gpnn_fingerprint_add(&print, hashed[i], pieces[j].bytes, pieces[j].length);
+      bool is_hashed = section->hash != GPNN_INDEX_UNHASHED && gpnn_index_may_have(kind, section);
+      if (!is_hashed || memcmp(pieces[j].tag, section->tag.tag, 4) != 0) continue;
+      gpnn_fingerprint_begin(&print, section, pieces[j].length);
+      gpnn_fingerprint_add(&print, section, pieces[j].bytes, pieces[j].length);
     }
   return gpnn_fingerprint_value(&print);
 }
@@ -407,10 +403,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
   if (length > ROOM / 2) return 0;
   bool verify = choice & 1;
   size_t n = cut(bytes, length, pieces);
-  uint64_t print = (choice & 2) == 0 ? fingerprint(pieces, n) : 42;
   enum gpnn_container_kind kind = choice & 4   ? GPNN_CONTAINER_GRID
                                   : choice & 8 ? GPNN_CONTAINER_MODEL
                                                : GPNN_CONTAINER_INDEX;
+  uint64_t print = (choice & 2) == 0 ? fingerprint(kind, pieces, n) : 42;
   size_t file_length = compose(pieces, n, kind, print, file);
   enum gpnn_status status = gpnn_index_open(&index, fuzz_file(0, file, file_length), verify, &err);
   if (status == GPNN_OK)

@@ -15,10 +15,12 @@ int main(int argc, char **argv)
   const char *look = argc == 2 ? gpnn_index_look(argv[1]) : NULL;
   bool is_grid = look != NULL && strcmp(look, "a grid index") == 0;
   bool is_model = argc == 2 && gpnn_index_is_model(argv[1]);
-  const struct gpnn_container_format *format = is_grid    ? &gpnn_index_grid_format
-                                               : is_model ? &gpnn_index_model_format
-                                                          : &gpnn_index_format;
-  if (argc != 2 || gpnn_container_open(&container, argv[1], format, &err) != GPNN_OK) {
+  enum gpnn_container_kind kind = is_grid    ? GPNN_CONTAINER_GRID
+                                  : is_model ? GPNN_CONTAINER_MODEL
+                                             : GPNN_CONTAINER_INDEX;
+  struct gpnn_index_format format;
+  if (argc != 2 ||
+      gpnn_container_open(&container, argv[1], gpnn_index_format(kind, &format), &err) != GPNN_OK) {
     fprintf(stderr, "pack: %s\n", argc == 2 ? err.text : "one index is wanted");
     return EXIT_FAILURE;
   }

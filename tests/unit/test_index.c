@@ -9,7 +9,7 @@
 #include "container/container.h"
 #include "container_bytes.h"
 #include "dataset/index.h"
-#include "dataset/index_parts_private.h"
+#include "dataset/index_private.h"
 #include "dataset/sample.h"
 #include "linalg/blas_threads.h"
 
