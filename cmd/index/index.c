@@ -236,17 +236,11 @@ static void warn_of_target(const struct cli *cli, const char *name,
                            const struct gpnn_dataset *dataset)
 {
   char shown[GPNN_MASK_BYTES];
-  struct gpnn_feature_cursor at = {0};
-  size_t j = dataset->scaling.method == GPNN_SCALING_WHITEN
-                 ? SIZE_MAX
-                 : gpnn_dataset_find_copy_of_target(dataset);
-  for (size_t f = 0; f < dataset->scaling.n_in && j != SIZE_MAX; f++) {
-    if (!gpnn_dataset_keeps(dataset, f)) continue;
-    if (j-- > 0) continue;
-    cli_warn(cli, "%s: input '%s' is the target in other units: is it known before that? (--drop)",
-             name, gpnn_schema_feature_name(&dataset->schema, &at, f, shown));
-    return;
-  }
+  size_t j = dataset->coordinates == NULL ? SIZE_MAX : gpnn_dataset_find_copy_of_target(dataset);
+  if (j == SIZE_MAX) return;
+  gpnn_schema_feature_name(&dataset->schema, NULL, dataset->coordinates[j].feature, shown);
+  cli_warn(cli, "%s: input '%s' is the target in other units: is it known before that? (--drop)",
+           name, shown);
 }
 
 static void describe_training(const struct cli *cli, const struct gpnn_table *table,
@@ -267,7 +261,7 @@ static void describe_training(const struct cli *cli, const struct gpnn_table *ta
              scaling->n_in - scaling->n_out, scaling->n_in,
              scaling->method == GPNN_SCALING_WHITEN ? "directions of the inputs" : "inputs");
   for (size_t j = 0; j < scaling->n_in; j++)
-    if (!gpnn_dataset_keeps(dataset, j))
+    if (!gpnn_scaling_keeps(&dataset->scaling, j))
       cli_note(cli, "dropped: column '%s'",
                gpnn_schema_feature_name(&dataset->schema, &at, j, shown));
   for (size_t t = 0; t <= dataset->n_more; t++)

@@ -30,7 +30,7 @@ static void put_inputs(struct json *report, const struct gpnn_dataset *dataset, 
   struct gpnn_feature_cursor at = {0};
   json_open(report, kept ? "input" : "dropped", '[');
   for (size_t j = 0; j < dataset->scaling.n_in; j++)
-    if (gpnn_dataset_keeps(dataset, j) == kept)
+    if (gpnn_scaling_keeps(&dataset->scaling, j) == kept)
       json_text(report, NULL, gpnn_schema_feature_name(&dataset->schema, &at, j, name));
   json_close(report, ']');
 }

@@ -94,37 +94,20 @@ static void put_features(struct facts *facts, const struct gpnn_dataset *c)
   facts_close_list(facts);
 }
 
-/* A line per input with limits: name, and the values to which smaller and larger ones are moved. */
-static void put_limits(struct facts *facts, const struct gpnn_dataset *c)
+/* A line per input that a step changes: its name, and the numbers of the step. */
+static void put_step(struct facts *facts, const struct gpnn_dataset *c, enum gpnn_step_number s)
 {
-  const struct gpnn_limits *limits = &c->scaling.limits;
+  const struct gpnn_step *step = gpnn_step(s);
+  const struct gpnn_learnt *learnt = &c->scaling.steps[s];
   struct gpnn_feature_cursor at = {0};
   char name[GPNN_MASK_BYTES];
-  facts_open_list(facts, "limits");
-  for (size_t j = 0; j < limits->n; j++) {
-    if (!gpnn_limits_has(limits, j)) continue;
+  facts_open_list(facts, step->name);
+  for (size_t j = 0; j < learnt->n_features; j++) {
+    if (!step->has(learnt, j)) continue;
     facts_open_row(facts, NULL, '{');
     facts_text(facts, "name", gpnn_schema_feature_name(&c->schema, &at, j, name));
-    facts_number(facts, "lower", limits->lower[j]);
-    facts_number(facts, "upper", limits->upper[j]);
-    facts_close_row(facts, '}');
-  }
-  facts_close_list(facts);
-}
-
-/* A line per input whose tails are compressed: name, centre and spread. */
-static void put_tails(struct facts *facts, const struct gpnn_dataset *c)
-{
-  const struct gpnn_tails *tails = &c->scaling.tails;
-  struct gpnn_feature_cursor at = {0};
-  char name[GPNN_MASK_BYTES];
-  facts_open_list(facts, "tails");
-  for (size_t j = 0; j < tails->n; j++) {
-    if (!gpnn_tails_has(tails, j)) continue;
-    facts_open_row(facts, NULL, '{');
-    facts_text(facts, "name", gpnn_schema_feature_name(&c->schema, &at, j, name));
-    facts_number(facts, "centre", tails->centre[j]);
-    facts_number(facts, "spread", tails->spread[j]);
+    for (size_t k = 0; k < GPNN_STEP_SHOWN; k++)
+      facts_number(facts, step->shown[k], step->show(learnt, j, k));
     facts_close_row(facts, '}');
   }
   facts_close_list(facts);
@@ -192,14 +175,9 @@ static void put_targets(struct facts *facts, const struct gpnn_dataset *c)
 static void put_groups(struct facts *facts, const struct gpnn_dataset *c)
 {
   char name[GPNN_MASK_BYTES];
-  struct gpnn_feature_cursor at = {0};
-  size_t kept = 0, next = 0, n = c->n_groups == c->d ? 0 : c->n_groups;
+  size_t n = c->n_groups == c->d ? 0 : c->n_groups;
   facts_open_list(facts, "group");
-  for (size_t j = 0; next < n; j++) {
-    if (!gpnn_dataset_keeps(c, j) || c->group[kept++] != next) continue;
-    facts_text(facts, NULL, gpnn_schema_group_name(&c->schema, &at, j, name));
-    next++;
-  }
+  for (size_t g = 0; g < n; g++) facts_text(facts, NULL, gpnn_dataset_group_name(c, g, name));
   facts_close_list(facts);
 }
 
@@ -293,8 +271,7 @@ static void put_columns(struct facts *facts, const struct gpnn_dataset *c)
   put_targets(facts, c);
   facts_text(facts, "standardise", gpnn_scaling_name(c->scaling.method));
   put_features(facts, c);
-  put_limits(facts, c);
-  put_tails(facts, c);
+  for (int s = 0; s < GPNN_STEPS; s++) put_step(facts, c, (enum gpnn_step_number)s);
   put_groups(facts, c);
   put_dates(facts, &c->schema);
   put_periods(facts, &c->schema);

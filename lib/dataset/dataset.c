@@ -147,22 +147,46 @@ double gpnn_dataset_standardise(const struct gpnn_dataset *dataset, double y)
 
 /* ---- inputs ------------------------------------------------------------------------------- */
 
-bool gpnn_dataset_keeps(const struct gpnn_dataset *dataset, size_t feature)
+enum gpnn_status gpnn_dataset_list_coordinates(struct gpnn_dataset *dataset,
+                                               struct gpnn_coordinate **list,
+                                               struct gpnn_error *err)
 {
   const struct gpnn_scaling *scaling = &dataset->scaling;
-  return scaling->method != GPNN_SCALING_SCALE || scaling->weight[feature] != 0;
+  size_t kept = 0, n_groups = 0, last = SIZE_MAX;
+  *list = NULL;
+  dataset->n_groups = scaling->n_out;
+  if (scaling->method == GPNN_SCALING_WHITEN) return GPNN_OK;
+  struct gpnn_feature *features = gpnn_alloc(scaling->n_in, 1, sizeof *features);
+  struct gpnn_coordinate *coordinates = gpnn_alloc(scaling->n_out, 1, sizeof *coordinates);
+  if (features == NULL || coordinates == NULL) {
+    free(features);
+    free(coordinates);
+    return gpnn_fail_memory(err, "for the inputs");
+  }
+  gpnn_schema_groups(&dataset->schema, features);
+  for (size_t j = 0; j < scaling->n_in; j++) {
+    if (!gpnn_scaling_keeps(scaling, j)) continue;
+    n_groups += features[j].group != last;
+    last = features[j].group;
+    coordinates[kept++] =
+        (struct gpnn_coordinate){j, j, (uint32_t)n_groups - 1, features[j].has_unit};
+  }
+  free(features);
+  dataset->n_groups = n_groups;
+  dataset->coordinates = *list = coordinates;
+  return GPNN_OK;
 }
 
 const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset, size_t group,
                                     char name[GPNN_MASK_BYTES])
 {
-  if (dataset->scaling.method == GPNN_SCALING_WHITEN) {
+  size_t j = 0;
+  if (dataset->coordinates == NULL) {
     snprintf(name, GPNN_MASK_BYTES, "direction %zu", group + 1);
     return name;
   }
-  size_t feature = 0, kept = 0;
-  while (!gpnn_dataset_keeps(dataset, feature) || dataset->group[kept++] != group) feature++;
-  return gpnn_schema_group_name(&dataset->schema, NULL, feature, name);
+  while (dataset->coordinates[j].group != group) j++;
+  return gpnn_schema_group_name(&dataset->schema, NULL, dataset->coordinates[j].feature, name);
 }
 
 /* ---- copies ------------------------------------------------------------------------------- */

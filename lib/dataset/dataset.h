@@ -32,6 +32,14 @@ struct gpnn_grid;      /* dataset/grid.h */
 struct gpnn_stored;    /* dataset/stored.h */
 struct gpnn_transform; /* stats/transform.h */
 
+/* A standardised input: how it was made of the columns of the table. */
+struct gpnn_coordinate {
+  size_t feature; /* of the schema, as the steps (dataset/steps.h) leave it */
+  size_t column;  /* of the means and factors of the scaling */
+  uint32_t group; /* of those that share a lengthscale, from 0 */
+  bool has_unit;  /* a coordinate of a point on the globe, in km */
+};
+
 /* The 'target' of a dataset that is no target's view. */
 #define GPNN_DATASET_ALL_ROWS SIZE_MAX
 
@@ -51,11 +59,12 @@ struct gpnn_transform; /* stats/transform.h */
  * share a lengthscale; every other input is a group of its own.
  */
 struct gpnn_dataset {
-  size_t n;                    /* training rows */
-  size_t d;                    /* standardised inputs of a row */
-  size_t n_groups;             /* of inputs */
-  const uint32_t *group;       /* d: the group of each input, from 0 */
-  const double *x;             /* n by d, row-major */
+  size_t n;                                  /* training rows */
+  size_t d;                                  /* standardised inputs of a row */
+  size_t n_groups;                           /* of inputs */
+  const uint32_t *group;                     /* d: the group of each input, from 0 */
+  const struct gpnn_coordinate *coordinates; /* d: what they are; NULL: whitening has mixed them */
+  const double *x;                           /* n by d, row-major */
   const double *y;             /* n: the target; the number of its class, from 0, where the target
                                   holds classes, which are not standardised */
   size_t n_regressors;         /* terms of the mean besides the inputs, may be 0 */
@@ -178,9 +187,6 @@ struct gpnn_search_metric gpnn_dataset_search_metric(const struct gpnn_dataset *
 GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_search(const struct gpnn_dataset *dataset,
                                                      struct gpnn_search **search,
                                                      struct gpnn_error *err);
-
-/* True unless standardisation dropped this feature of the schema because it does not vary. */
-bool gpnn_dataset_keeps(const struct gpnn_dataset *dataset, size_t feature);
 
 /* The name of a group of inputs, for messages: "hour", "lat,lon", "colour=red"; after whitening,
  * which mixes inputs, "direction 1" and so on.  Masked.  Returns 'name'. */

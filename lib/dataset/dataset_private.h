@@ -29,4 +29,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_set_views(struct gpnn_dataset_sour
 GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_new_views(struct gpnn_dataset_source *source,
                                                         struct gpnn_error *err);
 
+/* Lists what the standardised inputs of a dataset are, as its schema and scaling say; sets its
+ * 'coordinates' and 'n_groups'.  The caller frees '*list', which is NULL after whitening.
+ * GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_list_coordinates(struct gpnn_dataset *dataset,
+                                                               struct gpnn_coordinate **list,
+                                                               struct gpnn_error *err);
+
 #endif

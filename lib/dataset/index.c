@@ -11,33 +11,17 @@
 #include "dataset/index_private.h"
 #include "table/npy.h"
 
-/* Numbers the groups of the inputs that standardisation kept, from 0; under whitening, every
- * direction is a group. */
-static enum gpnn_status set_groups(struct gpnn_index *index, struct gpnn_error *err)
+/* Lists the inputs and their groups; under whitening, every direction is a group. */
+static enum gpnn_status set_coordinates(struct gpnn_index *index, struct gpnn_error *err)
 {
   struct gpnn_dataset *dataset = &index->dataset;
-  const struct gpnn_scaling *scaling = &dataset->scaling;
-  bool is_mixed = scaling->method == GPNN_SCALING_WHITEN;
-  size_t n_in = scaling->n_in, kept = 0, last = SIZE_MAX;
-  struct gpnn_feature *features = gpnn_alloc(n_in, 1, sizeof *features);
+  enum gpnn_status status = gpnn_dataset_list_coordinates(dataset, &index->coordinates, err);
+  if (status != GPNN_OK) return status;
   index->group = gpnn_alloc(dataset->d, 1, sizeof *index->group);
-  if (features == NULL || index->group == NULL) {
-    free(features);
-    return gpnn_fail_memory(err, "for opening an index");
-  }
-  if (gpnn_schema_groups(&dataset->schema, features) && is_mixed) {
-    free(features);
-    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: columns and standardisation disagree",
-                     gpnn_container_path(index->container));
-  }
-  for (size_t j = 0; j < n_in && kept < dataset->d; j++) {
-    if (!gpnn_dataset_keeps(dataset, j)) continue;
-    dataset->n_groups += is_mixed || features[j].group != last;
-    last = features[j].group;
-    index->group[kept++] = (uint32_t)dataset->n_groups - 1;
-  }
+  if (index->group == NULL) return gpnn_fail_memory(err, "for opening an index");
+  for (size_t j = 0; j < dataset->d; j++)
+    index->group[j] = index->coordinates == NULL ? (uint32_t)j : index->coordinates[j].group;
   dataset->group = index->group;
-  free(features);
   return GPNN_OK;
 }
 
@@ -224,7 +208,7 @@ static enum gpnn_status read_dataset(struct gpnn_index *index, enum gpnn_contain
   enum gpnn_status status = gpnn_index_read(index, kind, err);
   if (status == GPNN_OK && kind == GPNN_CONTAINER_GRID) status = gpnn_index_read_grid(index, err);
   if (status == GPNN_OK && kind == GPNN_CONTAINER_MODEL) status = gpnn_index_read_model(index, err);
-  if (status == GPNN_OK) status = set_groups(index, err);
+  if (status == GPNN_OK) status = set_coordinates(index, err);
   if (status != GPNN_OK || kind == GPNN_CONTAINER_GRID) return status;
   return kind == GPNN_CONTAINER_MODEL ? gpnn_index_set_model(index, err) : set_source(index, err);
 }
@@ -327,6 +311,7 @@ void gpnn_index_close(struct gpnn_index *index)
   free(index->lengthscale);
   free(index->rotation);
   free(index->group);
+  free(index->coordinates);
   free(index->provenance);
   free(index->exchanged);
   free(index->present);

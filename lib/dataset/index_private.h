@@ -30,15 +30,16 @@ struct gpnn_index {
   struct gpnn_index_format format;
   struct gpnn_container *container; /* owned */
   struct gpnn_dataset dataset;
-  struct gpnn_dataset_source source;  /* dataset.source */
-  double *lengthscale, *rotation;     /* owned; source.metric; NULL: none */
-  uint32_t *group;                    /* owned; dataset.group */
-  char *provenance;                   /* owned; dataset.provenance */
-  uint64_t *exchanged;                /* owned; dataset.exchanged; NULL: none */
-  struct gpnn_index_present *present; /* owned; for each target; NULL: all rows have all of them */
-  struct gpnn_grid grid;              /* dataset.grid points to it, if the file is a grid */
-  struct gpnn_grid_factor *factor;    /* owned; those of the grid */
-  char **factor_name;                 /* owned; n_factor_names texts, theirs */
+  struct gpnn_dataset_source source;   /* dataset.source */
+  double *lengthscale, *rotation;      /* owned; source.metric; NULL: none */
+  uint32_t *group;                     /* owned; dataset.group */
+  struct gpnn_coordinate *coordinates; /* owned; dataset.coordinates */
+  char *provenance;                    /* owned; dataset.provenance */
+  uint64_t *exchanged;                 /* owned; dataset.exchanged; NULL: none */
+  struct gpnn_index_present *present;  /* owned; for each target; NULL: all rows have all of them */
+  struct gpnn_grid grid;               /* dataset.grid points to it, if the file is a grid */
+  struct gpnn_grid_factor *factor;     /* owned; those of the grid */
+  char **factor_name;                  /* owned; n_factor_names texts, theirs */
   size_t n_factor_names;
   struct gpnn_state *arrays;  /* owned; of a model file; NULL: it is none */
   struct gpnn_stored *stored; /* owned; those of the views and of all rows, for a model file */
@@ -124,6 +125,8 @@ struct gpnn_index_section {
   struct gpnn_container_tag tag;
   unsigned kinds; /* of files that may have it: bits 1 << enum gpnn_container_kind */
   enum gpnn_index_hash hash;
+  bool is_step; /* the numbers of 'step' (dataset/steps.h), which needs nothing of the following */
+  enum gpnn_step_number step;
   bool is_search; /* written once the search is there */
   enum gpnn_index_numbers numbers;
   /* True if a file of these contents has the section; NULL: every file of these kinds has it. */
@@ -142,6 +145,18 @@ const struct gpnn_index_section *gpnn_index_section_at(size_t i);
 
 /* True if files of this kind may have the section. */
 bool gpnn_index_may_have(enum gpnn_container_kind kind, const struct gpnn_index_section *section);
+
+/* True if a file of these contents has the section. */
+bool gpnn_index_has(const struct gpnn_index_section *section,
+                    const struct gpnn_index_contents *contents);
+
+/* Composes a section; false if it is not one of those that are. */
+bool gpnn_index_compose(const struct gpnn_index_section *section, struct blob *blob,
+                        const struct gpnn_index_contents *contents);
+
+/* Decodes one that is composed. */
+void gpnn_index_decode(const struct gpnn_index_section *section, struct cursor *cursor,
+                       struct gpnn_index *index);
 
 /* Fills in the format of a kind of file, which must outlive its container. */
 const struct gpnn_container_format *gpnn_index_format(enum gpnn_container_kind kind,

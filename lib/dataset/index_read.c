@@ -40,7 +40,7 @@ static enum gpnn_status decode(struct gpnn_index *index, const struct gpnn_index
   if (status != GPNN_OK) return status;
   struct cursor cursor = {.at = gpnn_container_bytes(index->container, section),
                           .left = (size_t)section->length};
-  about->decode(&cursor, index);
+  gpnn_index_decode(about, &cursor, index);
   if (cursor.out_of_memory) return gpnn_fail_memory(err, "for opening an index");
   if (cursor.failed || cursor.left > 0)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s has values that are not allowed",
@@ -68,11 +68,11 @@ static enum gpnn_status read_section(struct gpnn_index *index,
   const struct gpnn_index_contents contents = {&index->dataset, index->present, NULL};
   const struct gpnn_container_section *section =
       gpnn_container_find(index->container, about->tag.tag);
-  bool is_due = about->has == NULL || about->has(&contents);
+  bool is_due = gpnn_index_has(about, &contents);
   if (section == NULL && about->tag.is_critical && is_due)
     return gpnn_index_find_section(index, about->tag.tag, &section, err);
   if (section == NULL) return GPNN_OK;
-  if (about->decode != NULL) return decode(index, about, section, err);
+  if (about->decode != NULL || about->is_step) return decode(index, about, section, err);
   bool is_array = about->write == NULL && about->compose == NULL;
   return is_array && is_due ? find_rows(index, about, err) : GPNN_OK;
 }

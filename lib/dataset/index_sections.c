@@ -242,6 +242,16 @@ static void compose_scaling(struct blob *blob, const struct gpnn_index_contents 
   put_f64s(blob, n_weights(scaling), scaling->weight);
 }
 
+/* True if some inputs are coordinates of one point, which whitening would mix. */
+static bool has_points(const struct gpnn_schema *schema)
+{
+  for (size_t i = 0; i < schema->n_inputs; i++)
+    if (schema->inputs[i].kind == GPNN_COLUMN_PERIODIC ||
+        schema->inputs[i].kind == GPNN_COLUMN_LATITUDE)
+      return true;
+  return false;
+}
+
 static void decode_scaling(struct cursor *cursor, struct gpnn_index *index)
 {
   struct gpnn_scaling *scaling = &index->dataset.scaling;
@@ -258,6 +268,7 @@ static void decode_scaling(struct cursor *cursor, struct gpnn_index *index)
   require(cursor, scaling->y_sd > 0 && scaling->eps >= 0);
   require(cursor, scaling->n_in >= 1 && scaling->n_out <= scaling->n_in);
   require(cursor, scaling->n_in == gpnn_schema_features(&index->dataset.schema));
+  require(cursor, method != GPNN_SCALING_WHITEN || !has_points(&index->dataset.schema));
   scaling->mean = take_f64s(cursor, scaling->n_in, 1);
   size_t kept = scaling->n_in;
   if (method == GPNN_SCALING_WHITEN) {
@@ -272,50 +283,28 @@ static void decode_scaling(struct cursor *cursor, struct gpnn_index *index)
   require(cursor, kept == scaling->n_out && kept == index->dataset.d);
 }
 
-static bool has_limits(const struct gpnn_index_contents *contents)
+/* A step before the standardisation. */
+static bool has_step(enum gpnn_step_number step, const struct gpnn_index_contents *contents)
 {
-  return contents->dataset->scaling.limits.n > 0;
+  return contents->dataset->scaling.steps[step].numbers != NULL;
 }
 
-static void compose_limits(struct blob *blob, const struct gpnn_index_contents *contents)
+static void compose_step(struct blob *blob, enum gpnn_step_number step,
+                         const struct gpnn_index_contents *contents)
 {
-  const struct gpnn_limits *limits = &contents->dataset->scaling.limits;
-  put_f64s(blob, limits->n, limits->lower);
-  put_f64s(blob, limits->n, limits->upper);
+  const struct gpnn_learnt *learnt = &contents->dataset->scaling.steps[step];
+  put_f64s(blob, learnt->n, learnt->numbers);
 }
 
-static void decode_limits(struct cursor *cursor, struct gpnn_index *index)
+static void decode_step(struct cursor *cursor, enum gpnn_step_number step, struct gpnn_index *index)
 {
-  struct gpnn_limits *limits = &index->dataset.scaling.limits;
-  size_t n = index->dataset.scaling.n_in;
-  limits->lower = take_f64s(cursor, 2, n);
-  if (limits->lower == NULL) return;
-  limits->n = n;
-  limits->upper = limits->lower + n;
-  for (size_t j = 0; j < n; j++) require(cursor, limits->lower[j] <= limits->upper[j]);
-}
-
-static bool has_tails(const struct gpnn_index_contents *contents)
-{
-  return contents->dataset->scaling.tails.n > 0;
-}
-
-static void compose_tails(struct blob *blob, const struct gpnn_index_contents *contents)
-{
-  const struct gpnn_tails *tails = &contents->dataset->scaling.tails;
-  put_f64s(blob, tails->n, tails->centre);
-  put_f64s(blob, tails->n, tails->spread);
-}
-
-static void decode_tails(struct cursor *cursor, struct gpnn_index *index)
-{
-  struct gpnn_tails *tails = &index->dataset.scaling.tails;
-  size_t n = index->dataset.scaling.n_in;
-  tails->centre = take_f64s(cursor, 2, n);
-  if (tails->centre == NULL) return;
-  tails->n = n;
-  tails->spread = tails->centre + n;
-  for (size_t j = 0; j < n; j++) require(cursor, tails->spread[j] >= 0);
+  struct gpnn_learnt *learnt = &index->dataset.scaling.steps[step];
+  size_t n = cursor->left / sizeof(double);
+  learnt->numbers = take_f64s(cursor, n, 1);
+  if (learnt->numbers == NULL) return;
+  learnt->n = n;
+  learnt->n_features = index->dataset.scaling.n_in;
+  require(cursor, gpnn_step(step)->is_valid(learnt));
 }
 
 /* ---- search --------------------------------------------------------------------------------- */
@@ -429,6 +418,7 @@ enum {
  * others are not hashed. */
 #define CRITICAL(TAG, SINCE, KINDS, HASH) \
   .tag = {TAG, true, SINCE}, .kinds = (KINDS), .hash = GPNN_INDEX_##HASH
+#define STEP(NAME) .is_step = true, .step = GPNN_STEP_##NAME
 #define SEARCH .is_search = true
 #define SPARE(TAG, KINDS) .tag = {TAG, false, 0}, .kinds = (KINDS)
 #define CODED(NAME) .compose = compose_##NAME, .decode = decode_##NAME
@@ -465,8 +455,8 @@ static const struct gpnn_index_section sections[] = {
     {CRITICAL("NOTA", 0, INDEX | GRID | MODEL, UNHASHED), CODED_ELSEWHERE(notation),
      .has = gpnn_index_has_notation},
     {CRITICAL("STDZ", 0, INDEX | GRID | MODEL, REST), CODED(scaling)},
-    {CRITICAL("LIMS", 0, INDEX | MODEL, REST), CODED(limits), .has = has_limits},
-    {CRITICAL("TAIL", 0, INDEX | MODEL, REST), CODED(tails), .has = has_tails},
+    {CRITICAL("LIMS", 0, INDEX | MODEL, REST), STEP(LIMITS)},
+    {CRITICAL("TAIL", 0, INDEX | MODEL, REST), STEP(TAILS)},
     {CRITICAL("MOMS", 0, INDEX | MODEL, REST), CODED(moments), .has = gpnn_index_has_roles},
     {CRITICAL("EXCH", 0, INDEX, REST), CODED(exchanged), .has = has_exchanged},
     {CRITICAL("HAVE", 0, INDEX, REST), CODED(present), .has = is_partial},
@@ -526,6 +516,32 @@ const struct gpnn_index_section *gpnn_index_section_at(size_t i)
 bool gpnn_index_may_have(enum gpnn_container_kind kind, const struct gpnn_index_section *section)
 {
   return (section->kinds >> kind & 1) != 0;
+}
+
+bool gpnn_index_has(const struct gpnn_index_section *section,
+                    const struct gpnn_index_contents *contents)
+{
+  if (section->is_step) return has_step(section->step, contents);
+  return section->has == NULL || section->has(contents);
+}
+
+bool gpnn_index_compose(const struct gpnn_index_section *section, struct blob *blob,
+                        const struct gpnn_index_contents *contents)
+{
+  if (section->is_step)
+    compose_step(blob, section->step, contents);
+  else if (section->compose != NULL)
+    section->compose(blob, contents);
+  return section->is_step || section->compose != NULL;
+}
+
+void gpnn_index_decode(const struct gpnn_index_section *section, struct cursor *cursor,
+                       struct gpnn_index *index)
+{
+  if (section->is_step)
+    decode_step(cursor, section->step, index);
+  else
+    section->decode(cursor, index);
 }
 
 const struct gpnn_container_format *gpnn_index_format(enum gpnn_container_kind kind,

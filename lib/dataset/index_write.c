@@ -49,8 +49,8 @@ static enum gpnn_status write_section(struct gpnn_index_writing *writing,
 {
   struct blob blob = {0};
   if (section->write != NULL) return section->write(writing, section, err);
-  if (section->compose == NULL) return write_array(writing, section, err);
-  section->compose(&blob, &writing->contents);
+  if (!gpnn_index_compose(section, &blob, &writing->contents))
+    return write_array(writing, section, err);
   enum gpnn_status status =
       blob.failed ? gpnn_fail_memory(err, "for writing an index")
                   : gpnn_index_write_bytes(writing, section, blob.bytes, blob.length, err);
@@ -68,8 +68,7 @@ static enum gpnn_status write_sections(struct gpnn_index_writing *writing, bool 
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; (section = gpnn_index_section_at(i)) != NULL && status == GPNN_OK; i++) {
     if (!gpnn_index_may_have(writing->kind, section) || section->is_search != of_search) continue;
-    if (section->has == NULL || section->has(&writing->contents))
-      status = write_section(writing, section, err);
+    if (gpnn_index_has(section, &writing->contents)) status = write_section(writing, section, err);
   }
   return status;
 }

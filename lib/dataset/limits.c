@@ -1,12 +1,10 @@
-#include "dataset/limits.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "dataset/spread.h"
+#include "dataset/steps_private.h"
 #include "stats/row_source.h"
 
 enum {
@@ -241,29 +239,27 @@ static enum gpnn_status describe_all(const struct gpnn_row_source *rows,
 
 /* ---- limits ---- */
 
-static enum gpnn_status set_limits(struct gpnn_limits *limits, size_t n_in,
+static enum gpnn_status set_limits(struct gpnn_learnt *limits, size_t n_in,
                                    const struct column *columns,
                                    const struct gpnn_outlier_columns *outliers,
                                    struct gpnn_error *err)
 {
-  limits->lower = gpnn_alloc(n_in, 2, sizeof *limits->lower);
-  if (limits->lower == NULL) return gpnn_fail_memory(err, "for the limits of the inputs");
-  limits->n = n_in;
-  limits->upper = limits->lower + n_in;
+  double *lower = gpnn_alloc(n_in, 2, sizeof *lower), *upper = lower + n_in;
+  if (lower == NULL) return gpnn_fail_memory(err, "for the limits of the inputs");
   for (size_t j = 0; j < n_in; j++) {
-    limits->lower[j] = -DBL_MAX;
-    limits->upper[j] = DBL_MAX;
+    lower[j] = -DBL_MAX;
+    upper[j] = DBL_MAX;
   }
   for (size_t f = 0; f < outliers->n; f++) {
-    const struct column *column = &columns[outliers->of[f].column];
-    limits->lower[outliers->of[f].column] =
-        fmax(2 * (column->centre - 2 * column->outer), -DBL_MAX);
-    limits->upper[outliers->of[f].column] = fmin(2 * (column->centre + 2 * column->outer), DBL_MAX);
+    size_t j = outliers->of[f].column;
+    lower[j] = fmax(2 * (columns[j].centre - 2 * columns[j].outer), -DBL_MAX);
+    upper[j] = fmin(2 * (columns[j].centre + 2 * columns[j].outer), DBL_MAX);
   }
+  *limits = (struct gpnn_learnt){n_in, 2 * n_in, lower};
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_limits_learn(struct gpnn_limits *limits,
+enum gpnn_status gpnn_limits_learn(struct gpnn_learnt *limits,
                                    struct gpnn_outlier_columns *outliers,
                                    const struct gpnn_row_source *rows, size_t n_in,
                                    const struct gpnn_feature *features, struct gpnn_error *err)
@@ -283,28 +279,32 @@ enum gpnn_status gpnn_limits_learn(struct gpnn_limits *limits,
   return status;
 }
 
-bool gpnn_limits_has(const struct gpnn_limits *limits, size_t j)
+bool gpnn_limits_are_valid(const struct gpnn_learnt *limits)
 {
-  return limits->lower != NULL && (limits->lower[j] > -DBL_MAX || limits->upper[j] < DBL_MAX);
+  size_t n = limits->n_features;
+  if (limits->n != 2 * n) return false;
+  for (size_t j = 0; j < n; j++)
+    if (!(limits->numbers[j] <= limits->numbers[n + j])) return false;
+  return true;
 }
 
-double gpnn_limits_clip(const struct gpnn_limits *limits, size_t j, double value)
+bool gpnn_limits_has(const struct gpnn_learnt *limits, size_t j)
 {
-  if (limits->lower == NULL) return value;
-  return fmin(fmax(value, limits->lower[j]), limits->upper[j]);
+  return limits->numbers != NULL &&
+         (limits->numbers[j] > -DBL_MAX || limits->numbers[limits->n_features + j] < DBL_MAX);
 }
 
-double gpnn_limits_replace(const struct gpnn_limits *limits, size_t j, double value)
+double gpnn_limits_clip(const struct gpnn_learnt *limits, size_t j, double value)
 {
-  if (limits->lower == NULL) return value;
-  if (value >= limits->lower[j] && value <= limits->upper[j]) return value;
-  return limits->lower[j] / 2 + limits->upper[j] / 2;
+  if (limits->numbers == NULL) return value;
+  return fmin(fmax(value, limits->numbers[j]), limits->numbers[limits->n_features + j]);
 }
 
-void gpnn_limits_release(struct gpnn_limits *limits)
+double gpnn_limits_replace(const struct gpnn_learnt *limits, size_t j, double value)
 {
-  free(limits->lower);
-  *limits = (struct gpnn_limits){0};
+  if (limits->numbers == NULL) return value;
+  double lower = limits->numbers[j], upper = limits->numbers[limits->n_features + j];
+  return value >= lower && value <= upper ? value : lower / 2 + upper / 2;
 }
 
 void gpnn_outlier_columns_release(struct gpnn_outlier_columns *outliers)

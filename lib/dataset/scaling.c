@@ -295,23 +295,24 @@ static enum gpnn_status learn(struct gpnn_scaling *learnt,
   return status;
 }
 
-/* Rows for learning moments, whose outliers are replaced and whose tails are compressed. */
-struct limited {
+/* Rows as the steps learnt so far leave them for learning. */
+struct stepped {
   const struct gpnn_row_source *rows;
   const struct gpnn_scaling *scaling;
 };
 
-static enum gpnn_status read_limited(void *context, size_t from, size_t count, double *rows,
+static enum gpnn_status read_stepped(void *context, size_t from, size_t count, double *rows,
                                      struct gpnn_error *err)
 {
-  const struct limited *limited = context;
-  size_t width = limited->rows->width;
-  enum gpnn_status status = limited->rows->read(limited->rows->context, from, count, rows, err);
+  const struct stepped *stepped = context;
+  size_t width = stepped->rows->width;
+  enum gpnn_status status = stepped->rows->read(stepped->rows->context, from, count, rows, err);
   for (size_t i = 0; i < count && status == GPNN_OK; i++)
-    for (size_t j = 0; j < limited->scaling->n_in; j++) {
+    for (size_t j = 0; j < stepped->scaling->n_in; j++) {
       double *cell = &rows[i * width + j];
-      *cell = gpnn_limits_replace(&limited->scaling->limits, j, *cell);
-      *cell = gpnn_tails_compress(&limited->scaling->tails, j, *cell);
+      for (size_t s = 0; s < GPNN_STEPS; s++)
+        if (stepped->scaling->steps[s].numbers != NULL)
+          *cell = gpnn_step(s)->stand_in(&stepped->scaling->steps[s], j, *cell);
     }
   return status;
 }
@@ -350,33 +351,33 @@ static enum gpnn_status check_given(const struct gpnn_scaling_columns *columns,
   return GPNN_OK;
 }
 
-/* Learns limits and tails if they are wanted, then moments, then everything else. */
+/* Learns the steps, then moments, then everything else. */
 static enum gpnn_status learn_in_turn(struct gpnn_scaling *learnt,
                                       const struct gpnn_scaling_columns *columns,
                                       const struct gpnn_row_source *rows, size_t *at,
                                       struct gpnn_error *err)
 {
   size_t n_columns = columns->n_in + 1 + columns->n_more + columns->n_regressors;
-  struct limited limited = {rows, learnt};
-  const struct gpnn_row_source replaced = {rows->n, rows->width, read_limited, &limited,
-                                           rows->threads};
+  struct stepped stepped = {rows, learnt};
+  const struct gpnn_row_source source = {rows->n, rows->width, read_stepped, &stepped,
+                                         rows->threads};
   enum gpnn_status status = GPNN_OK;
-  if (columns->outliers != NULL && learnt->method != GPNN_SCALING_NONE)
-    status = gpnn_limits_learn(&learnt->limits, columns->outliers, rows, columns->n_in,
-                               columns->features, err);
-  if (status == GPNN_OK && columns->compresses && learnt->method != GPNN_SCALING_NONE)
-    status = gpnn_tails_learn(&learnt->tails, &replaced, columns->n_in, columns->features, err);
-  if (status != GPNN_OK) return status;
+  for (size_t s = 0; s < GPNN_STEPS && learnt->method != GPNN_SCALING_NONE; s++) {
+    struct gpnn_learnt of_step = {0}; /* until it is complete, rows are read without it */
+    status = gpnn_step(s)->learn(&of_step, columns, &source, err);
+    if (status != GPNN_OK) return status;
+    learnt->steps[s] = of_step;
+  }
   struct gpnn_moments *moments = gpnn_alloc(n_columns, 1, sizeof *moments);
   if (moments == NULL) return gpnn_fail_memory(err, "for the standardisation");
-  status = columns->n_more > 0 ? gpnn_moments_learn_present(&replaced, n_columns, moments, err)
-                               : gpnn_moments_learn(&replaced, n_columns, moments, err);
+  status = columns->n_more > 0 ? gpnn_moments_learn_present(&source, n_columns, moments, err)
+                               : gpnn_moments_learn(&source, n_columns, moments, err);
   for (size_t t = 0; t <= columns->n_more; t++)
     if (is_classes(columns, t) && !isnan(moments[columns->n_in + t].mean))
       moments[columns->n_in + t] = (struct gpnn_moments){.mean = 0, .sd = 1};
   if (status == GPNN_OK) status = set_targets(columns, rows->n, &moments[columns->n_in], at, err);
   learnt->y_given = columns->n_given > 0;
-  if (status == GPNN_OK) status = learn(learnt, columns, &replaced, moments, at, err);
+  if (status == GPNN_OK) status = learn(learnt, columns, &source, moments, at, err);
   free(moments);
   return status;
 }
@@ -456,10 +457,18 @@ double gpnn_scaling_noise(const struct gpnn_scaling *scaling, double variance)
   return gpnn_scaling_variance(variance, scaling->y_sd);
 }
 
-/* Feature 'j' within its limits and with its tails compressed. */
-static double tame(const struct gpnn_scaling *scaling, size_t j, double value)
+/* Feature 'j' as the steps leave it. */
+static double step(const struct gpnn_scaling *scaling, size_t j, double value)
 {
-  return gpnn_tails_compress(&scaling->tails, j, gpnn_limits_clip(&scaling->limits, j, value));
+  for (size_t s = 0; s < GPNN_STEPS; s++)
+    if (scaling->steps[s].numbers != NULL)
+      value = gpnn_step(s)->apply(&scaling->steps[s], j, value);
+  return value;
+}
+
+bool gpnn_scaling_keeps(const struct gpnn_scaling *scaling, size_t j)
+{
+  return scaling->method != GPNN_SCALING_SCALE || scaling->weight[j] != 0;
 }
 
 void gpnn_scaling_apply(const struct gpnn_scaling *scaling, const double *x, double *z)
@@ -472,13 +481,13 @@ void gpnn_scaling_apply(const struct gpnn_scaling *scaling, const double *x, dou
     break;
   case GPNN_SCALING_SCALE:
     for (size_t j = 0; j < n_in; j++)
-      if (weight[j] != 0) z[kept++] = (tame(scaling, j, x[j]) - mean[j]) * weight[j];
+      if (weight[j] != 0) z[kept++] = (step(scaling, j, x[j]) - mean[j]) * weight[j];
     break;
   case GPNN_SCALING_WHITEN:
     /* Column by column, so that no sum waits for another. */
     for (size_t i = 0; i < scaling->n_out; i++) z[i] = 0;
     for (size_t j = 0; j < n_in; j++) {
-      double deviation = tame(scaling, j, x[j]) - mean[j];
+      double deviation = step(scaling, j, x[j]) - mean[j];
       for (size_t i = 0; i < scaling->n_out; i++) z[i] += weight[i * n_in + j] * deviation;
     }
     break;
@@ -532,8 +541,7 @@ double gpnn_scaling_restore_input(const struct gpnn_scaling *scaling, size_t j, 
 
 void gpnn_scaling_release(struct gpnn_scaling *scaling)
 {
-  gpnn_limits_release(&scaling->limits);
-  gpnn_tails_release(&scaling->tails);
+  for (size_t s = 0; s < GPNN_STEPS; s++) free(scaling->steps[s].numbers);
   free(scaling->mean);
   free(scaling->weight);
   free(scaling->more);

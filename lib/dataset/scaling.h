@@ -8,10 +8,10 @@
  *           it would be if the columns were uncorrelated: that is rounding.
  *   scale   x_j <- (x_j - mean_j) / (sqrt(d) sd_j); a constant column is dropped.
  *   none    inputs as they are; targets are standardised all the same.
- * Inputs that have limits (dataset/limits.h) are clipped to them first; for mean, sd and covariance
- * a cell beyond them counts as the middle between them.  Then long tails are compressed, if that is
- * wanted (dataset/tails.h).  d is the number of features that remain;
- * for whiten it is the number of features given, so that published runs are reproduced.
+ * Steps come first (dataset/steps.h), except under none: inputs that have limits are clipped to
+ * them, where for mean, sd and covariance a cell beyond them counts as the middle between them;
+ * then long tails are compressed, if that is wanted.  d is the number of features that remain; for
+ * whiten it is the number of features given, so that published runs are reproduced.
  *
  * Features of one group (table/schema.h) are coordinates of one point, and distances between points
  * keep their proportions: scale divides them all by sqrt(d) s, where s^2 is the sum of their
@@ -28,8 +28,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "dataset/limits.h"
-#include "dataset/tails.h"
+#include "dataset/steps.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,14 +47,13 @@ enum gpnn_scaling_method {
 /* What was learnt.  A zeroed object is empty and may be released.  Arrays are owned. */
 struct gpnn_scaling {
   enum gpnn_scaling_method method;
-  size_t n_in;               /* features before */
-  size_t n_out;              /* d, standardised inputs after */
-  struct gpnn_limits limits; /* of the n_in features */
-  struct gpnn_tails tails;   /* of the same */
-  double *mean;              /* n_in */
-  double *weight;            /* none: NULL.  scale: n_in factors, 0 for a dropped column.
-                                whiten: n_out by n_in, row-major */
-  double eps;                /* whiten only */
+  size_t n_in;                          /* features before */
+  size_t n_out;                         /* d, standardised inputs after */
+  struct gpnn_learnt steps[GPNN_STEPS]; /* of the n_in features */
+  double *mean;                         /* n_in */
+  double *weight;                       /* none: NULL.  scale: n_in factors, 0 for a dropped column.
+                                           whiten: n_out by n_in, row-major */
+  double eps;                           /* whiten only */
   double y_mean, y_sd;
   bool y_given; /* they, and those of further targets, were given: no row had a part in them */
   size_t n_more;
@@ -63,6 +61,9 @@ struct gpnn_scaling {
   size_t n_regressors;
   struct gpnn_moments *regressors; /* n_regressors */
 };
+
+/* True unless column 'j' was dropped because it does not vary. */
+bool gpnn_scaling_keeps(const struct gpnn_scaling *scaling, size_t j);
 
 /* "none", "scale" or "whiten". */
 const char *gpnn_scaling_name(enum gpnn_scaling_method method);
@@ -76,7 +77,7 @@ struct gpnn_scaling_columns {
   size_t n_regressors;
   const bool *are_classes; /* 1 + n_more: targets that are classes and stay as they are, with mean 0
                               and sd 1; NULL: none are */
-  /* NULL: inputs get no limits.  Otherwise they do where they need them (dataset/limits.h), except
+  /* NULL: inputs get no limits.  Otherwise they do where they need them (dataset/steps.h), except
    * under none, and this describes their outliers. */
   struct gpnn_outlier_columns *outliers;
   bool compresses;                  /* long tails, except under none */

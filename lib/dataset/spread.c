@@ -1,5 +1,3 @@
-#include "dataset/spread.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -8,6 +6,7 @@
 #include "base/compare.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "dataset/steps_private.h"
 #include "stats/row_source.h"
 #include "table/schema.h"
 

@@ -1,10 +1,8 @@
-#include "dataset/tails.h"
-
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "dataset/spread.h"
+#include "dataset/steps_private.h"
 #include "stats/row_source.h"
 
 /* Of Laplace's distribution. */
@@ -51,7 +49,7 @@ static bool is_long(size_t n, const double *sum)
 
 /* ---- tails -------------------------------------------------------------------------------- */
 
-static enum gpnn_status set_tails(struct gpnn_tails *tails, size_t n, size_t n_in,
+static enum gpnn_status set_tails(struct gpnn_learnt *tails, size_t n, size_t n_in,
                                   const struct gpnn_spread *columns, const double *sum,
                                   struct gpnn_error *err)
 {
@@ -66,13 +64,13 @@ static enum gpnn_status set_tails(struct gpnn_tails *tails, size_t n, size_t n_i
     some = some || has_tail;
   }
   if (some)
-    *tails = (struct gpnn_tails){n_in, centre, spread};
+    *tails = (struct gpnn_learnt){n_in, 2 * n_in, centre};
   else
     free(centre);
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_tails_learn(struct gpnn_tails *tails, const struct gpnn_row_source *rows,
+enum gpnn_status gpnn_tails_learn(struct gpnn_learnt *tails, const struct gpnn_row_source *rows,
                                   size_t n_in, const struct gpnn_feature *features,
                                   struct gpnn_error *err)
 {
@@ -89,20 +87,23 @@ enum gpnn_status gpnn_tails_learn(struct gpnn_tails *tails, const struct gpnn_ro
   return status;
 }
 
-bool gpnn_tails_has(const struct gpnn_tails *tails, size_t j)
+bool gpnn_tails_are_valid(const struct gpnn_learnt *tails)
 {
-  return tails->centre != NULL && tails->spread[j] > 0;
+  size_t n = tails->n_features;
+  if (tails->n != 2 * n) return false;
+  for (size_t j = 0; j < n; j++)
+    if (!(tails->numbers[n + j] >= 0)) return false;
+  return true;
 }
 
-double gpnn_tails_compress(const struct gpnn_tails *tails, size_t j, double value)
+bool gpnn_tails_has(const struct gpnn_learnt *tails, size_t j)
+{
+  return tails->numbers != NULL && tails->numbers[tails->n_features + j] > 0;
+}
+
+double gpnn_tails_compress(const struct gpnn_learnt *tails, size_t j, double value)
 {
   if (!gpnn_tails_has(tails, j)) return value;
-  double centre = tails->centre[j], spread = tails->spread[j];
+  double centre = tails->numbers[j], spread = tails->numbers[tails->n_features + j];
   return centre + spread * asinh((value - centre) / spread);
-}
-
-void gpnn_tails_release(struct gpnn_tails *tails)
-{
-  free(tails->centre);
-  *tails = (struct gpnn_tails){0};
 }

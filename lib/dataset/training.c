@@ -6,6 +6,7 @@
 #include "base/compare.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "dataset/dataset_private.h"
 #include "dataset/training_private.h"
 #include "stats/moments.h"
 
@@ -107,6 +108,8 @@ static enum gpnn_status standardise(struct gpnn_training *training,
   const struct gpnn_row_source source =
       gpnn_training_source(rows, training->dataset.n, options->threads);
   enum gpnn_status status = learn_scaling(training, options, &source, rows->n_features, err);
+  if (status == GPNN_OK)
+    status = gpnn_dataset_list_coordinates(&training->dataset, &training->coordinates, err);
   return status == GPNN_OK ? gpnn_training_standardise(training, &source, rows, drawn, err)
                            : status;
 }
@@ -256,6 +259,7 @@ void gpnn_training_release(struct gpnn_training *training)
   free(training->exchanged);
   gpnn_schema_release(&training->dataset.schema);
   gpnn_scaling_release(&training->dataset.scaling);
+  free(training->coordinates);
   gpnn_outlier_columns_release(&training->outlier_columns);
   gpnn_columns_map_release(&training->map);
   gpnn_spool_release(&training->read);

@@ -31,7 +31,7 @@ extern "C" {
 
 struct gpnn_profile; /* profile/profile.h */
 
-/* Whether the long tails of inputs are compressed (dataset/tails.h). */
+/* Whether the long tails of inputs are compressed (dataset/steps.h). */
 enum gpnn_training_tails {
   GPNN_TAILS_AUTO = 0, /* if a target holds classes */
   GPNN_TAILS_COMPRESS = 1,
@@ -41,7 +41,7 @@ enum gpnn_training_tails {
 struct gpnn_training_options {
   enum gpnn_scaling_method standardise;
   double whiten_eps;
-  bool limits; /* of inputs (dataset/limits.h) */
+  bool limits; /* of inputs (dataset/steps.h) */
   enum gpnn_training_tails tails;
   bool default_calibration; /* 1000 rows, but at most a tenth of all; none if all targets hold
                                classes, which gain more from a row than from a temperature; else: */
@@ -104,6 +104,7 @@ struct gpnn_training {
   double outlier_fraction;      /* its variance, and the fraction that it contributes */
   size_t outlier_target;        /* the target it is of: 0 is the first */
   size_t outlier_rows;          /* training rows that have this target */
+  struct gpnn_coordinate *coordinates;         /* dataset.coordinates */
   struct gpnn_outlier_columns outlier_columns; /* features that have cells beyond their limits */
   const char *volatile *watch; /* borrowed, or NULL; as in base/atomic_file.h, for its files */
 };

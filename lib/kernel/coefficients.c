@@ -22,16 +22,14 @@ static void describe_input(const struct gpnn_dataset *dataset, size_t j, char na
                            struct gpnn_moments *moments)
 {
   const struct gpnn_scaling *scaling = &dataset->scaling;
-  size_t feature = 0, kept = 0;
   if (dataset->n_groups != dataset->d) {
     snprintf(name, GPNN_MASK_BYTES, "coordinate %zu", j + 1);
     return;
   }
   gpnn_dataset_group_name(dataset, dataset->group[j], name);
   if (scaling->method != GPNN_SCALING_SCALE) return;
-  for (; feature < scaling->n_in; feature++)
-    if (scaling->weight[feature] != 0 && kept++ == j) break;
-  *moments = (struct gpnn_moments){scaling->mean[feature], 1 / scaling->weight[feature]};
+  size_t column = dataset->coordinates[j].column;
+  *moments = (struct gpnn_moments){scaling->mean[column], 1 / scaling->weight[column]};
 }
 
 /* The name and moments of term 't'; 'moments' are 0 and 1 before, and stay so for terms that are

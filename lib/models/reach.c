@@ -49,16 +49,9 @@ struct gpnn_globe {
 static enum gpnn_status find_columns(struct gpnn_globe *globe, const struct gpnn_dataset *dataset,
                                      struct gpnn_error *err)
 {
-  size_t n = gpnn_schema_features(&dataset->schema), column = 0, found = 0;
-  struct gpnn_feature *features = calloc(n > 0 ? n : 1, sizeof *features);
-  if (features == NULL) return gpnn_fail_memory(err, "for the inputs");
-  gpnn_schema_groups(&dataset->schema, features);
-  for (size_t j = 0; j < n; j++) {
-    if (!gpnn_dataset_keeps(dataset, j)) continue;
-    if (features[j].has_unit && found++ < AXES) globe->column[found - 1] = column;
-    column++;
-  }
-  free(features);
+  size_t found = 0;
+  for (size_t j = 0; j < dataset->d && dataset->coordinates != NULL; j++)
+    if (dataset->coordinates[j].has_unit && found++ < AXES) globe->column[found - 1] = j;
   if (found == AXES) return GPNN_OK;
   return gpnn_fail(err, GPNN_EINVAL,
                    "a distance in km is one on the globe, but the index has %s positions among its "

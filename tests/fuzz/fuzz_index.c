@@ -138,10 +138,14 @@ static void describe(const struct gpnn_index *index)
     if (dataset->stored == NULL) describe_classes(dataset);
     for (size_t g = 0; g < dataset->n_groups; g++) gpnn_dataset_group_name(dataset, g, name);
     for (size_t j = 0; j < gpnn_schema_features(&dataset->schema); j++) {
-      const struct gpnn_limits *limits = &dataset->scaling.limits;
       gpnn_schema_feature_name(&dataset->schema, NULL, j, name);
-      FUZZ_EXPECT(isfinite(gpnn_limits_clip(limits, j, 1e300)));
-      FUZZ_EXPECT(gpnn_limits_has(limits, j) || gpnn_limits_clip(limits, j, -7) == -7);
+      for (int s = 0; s < GPNN_STEPS; s++) {
+        const struct gpnn_step *step = gpnn_step((enum gpnn_step_number)s);
+        const struct gpnn_learnt *learnt = &dataset->scaling.steps[s];
+        if (learnt->numbers == NULL) continue;
+        FUZZ_EXPECT(isfinite(step->apply(learnt, j, 1e300)));
+        FUZZ_EXPECT(step->has(learnt, j) || step->apply(learnt, j, -7) == -7);
+      }
     }
   }
 }

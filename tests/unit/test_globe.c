@@ -25,12 +25,16 @@ static void place(double lat, double lon, double *row)
   row[3] = GPNN_EARTH_RADIUS * sin(radians * lat) + 12;
 }
 
+static const struct gpnn_coordinate coordinates[] = {
+    {0, 0, 0, false}, {1, 1, 1, true}, {2, 2, 1, true}, {3, 3, 1, true}};
+
 static struct gpnn_dataset dataset_of(size_t n, const double *x)
 {
   return (struct gpnn_dataset){.n = n,
                                .d = D,
                                .n_groups = 2,
                                .x = x,
+                               .coordinates = coordinates,
                                .schema = {.n_inputs = 3, .inputs = inputs},
                                .scaling = {.method = GPNN_SCALING_NONE, .n_in = D, .n_out = D}};
 }

@@ -697,48 +697,42 @@ static void extended_contents_read_back(void **state)
   besides_release(&besides);
 }
 
-static void limits_of_inputs_read_back(void **state)
+/* Gives a step of the fixture numbers, two of each input: 'first', 'first' + 1 and so on. */
+static struct gpnn_learnt *set_step(struct place *place, enum gpnn_step_number step, double first)
 {
-  struct place *place = *state;
-  struct gpnn_limits *limits = &place->dataset.scaling.limits;
+  struct gpnn_learnt *learnt = &place->dataset.scaling.steps[step];
   size_t n_in = place->dataset.scaling.n_in;
-  struct gpnn_index *index = open_written(place, GPNN_SEARCH_FLAT, NULL, true);
-  assert_null(gpnn_index_dataset(index)->scaling.limits.lower);
-  gpnn_index_close(index);
-  limits->n = n_in;
-  limits->lower = malloc(2 * n_in * sizeof *limits->lower);
-  limits->upper = limits->lower + n_in;
-  for (size_t j = 0; j < 2 * n_in; j++) limits->lower[j] = (double)j - 2;
-  index = open_written(place, GPNN_SEARCH_FLAT, NULL, true);
-  const struct gpnn_limits *read = &gpnn_index_dataset(index)->scaling.limits;
-  assert_int_equal(read->n, n_in);
-  assert_same(read->lower, limits->lower, n_in);
-  assert_same(read->upper, limits->upper, n_in);
-  gpnn_index_close(index);
-  limits->lower[1] = limits->upper[1] + 1;
-  write_index(place, GPNN_SEARCH_FLAT, NULL);
-  assert_fails(gpnn_index_open(&index, place->path, false, &err), GPNN_EFORMAT, "LIMS");
+  *learnt = (struct gpnn_learnt){n_in, 2 * n_in, malloc(2 * n_in * sizeof(double))};
+  assert_non_null(learnt->numbers);
+  for (size_t i = 0; i < learnt->n; i++) learnt->numbers[i] = first + (double)i;
+  return learnt;
 }
 
-static void tails_of_inputs_read_back(void **state)
+static void steps_of_inputs_read_back(void **state)
 {
   struct place *place = *state;
-  struct gpnn_tails *tails = &place->dataset.scaling.tails;
-  size_t n_in = place->dataset.scaling.n_in;
-  struct gpnn_index *index = NULL;
-  tails->n = n_in;
-  tails->centre = malloc(2 * n_in * sizeof *tails->centre);
-  tails->spread = tails->centre + n_in;
-  for (size_t j = 0; j < 2 * n_in; j++) tails->centre[j] = (double)j;
-  index = open_written(place, GPNN_SEARCH_FLAT, NULL, true);
-  const struct gpnn_tails *read = &gpnn_index_dataset(index)->scaling.tails;
-  assert_int_equal(read->n, n_in);
-  assert_same(read->centre, tails->centre, n_in);
-  assert_same(read->spread, tails->spread, n_in);
-  gpnn_index_close(index);
-  tails->spread[1] = -1;
-  write_index(place, GPNN_SEARCH_FLAT, NULL);
-  assert_fails(gpnn_index_open(&index, place->path, false, &err), GPNN_EFORMAT, "TAIL");
+  static const struct {
+    enum gpnn_step_number step;
+    const char *tag;
+    double first, wrong; /* number of the second input that contradicts its first one */
+  } cases[] = {{GPNN_STEP_LIMITS, "LIMS", -2, -1.5}, {GPNN_STEP_TAILS, "TAIL", 0, -1}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    size_t n_in = place->dataset.scaling.n_in;
+    struct gpnn_index *index = open_written(place, GPNN_SEARCH_FLAT, NULL, true);
+    assert_null(gpnn_index_dataset(index)->scaling.steps[cases[i].step].numbers);
+    gpnn_index_close(index);
+    struct gpnn_learnt *learnt = set_step(place, cases[i].step, cases[i].first);
+    index = open_written(place, GPNN_SEARCH_FLAT, NULL, true);
+    const struct gpnn_learnt *read = &gpnn_index_dataset(index)->scaling.steps[cases[i].step];
+    assert_int_equal(read->n_features, n_in);
+    assert_int_equal(read->n, learnt->n);
+    assert_same(read->numbers, learnt->numbers, learnt->n);
+    gpnn_index_close(index);
+    learnt->numbers[n_in + 1] = cases[i].wrong;
+    write_index(place, GPNN_SEARCH_FLAT, NULL);
+    assert_refused(place->path, false, GPNN_EFORMAT, cases[i].tag);
+    learnt->numbers[n_in + 1] = cases[i].first + (double)n_in + 1;
+  }
 }
 
 static void every_target_has_a_view_of_its_own(void **state)
@@ -1406,8 +1400,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(an_index_whose_search_cannot_be_built_leaves_nothing, enter,
                                       leave),
       cmocka_unit_test_setup_teardown(extended_contents_read_back, enter, leave),
-      cmocka_unit_test_setup_teardown(limits_of_inputs_read_back, enter, leave),
-      cmocka_unit_test_setup_teardown(tails_of_inputs_read_back, enter, leave),
+      cmocka_unit_test_setup_teardown(steps_of_inputs_read_back, enter, leave),
       cmocka_unit_test_setup_teardown(every_target_has_a_view_of_its_own, enter, leave),
       cmocka_unit_test_setup_teardown(a_sample_has_whole_rows_and_is_else_the_index, enter, leave),
       cmocka_unit_test_setup_teardown(rows_are_taken_in_the_order_given, enter, leave),

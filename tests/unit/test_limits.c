@@ -1,7 +1,7 @@
 #include <float.h>
 
 #include "base/rng.h"
-#include "dataset/limits.h"
+#include "dataset/steps_private.h"
 #include "stats/row_source.h"
 #include "table/schema.h"
 #include "unit.h"
@@ -23,17 +23,17 @@ static bool is_limited(size_t n, double *values, double *lower, double *upper,
                        struct gpnn_outliers *outliers)
 {
   const struct gpnn_row_source source = {n, 1, read_values, values, 1};
-  struct gpnn_limits limits = {0};
+  struct gpnn_learnt limits = {0};
   struct gpnn_outlier_columns found = {0};
   assert_ok(gpnn_limits_learn(&limits, &found, &source, 1, NULL, &err));
   bool limited = gpnn_limits_has(&limits, 0);
   assert_int_equal(found.n, limited);
   if (limited) {
-    *lower = limits.lower[0];
-    *upper = limits.upper[0];
+    *lower = limits.numbers[0];
+    *upper = limits.numbers[1];
     *outliers = found.of[0];
   }
-  gpnn_limits_release(&limits);
+  free(limits.numbers);
   gpnn_outlier_columns_release(&found);
   return limited;
 }
@@ -198,7 +198,7 @@ static void outliers_are_clipped_or_replaced_by_the_middle_of_the_limits(void **
 {
   (void)state;
   double bounds[] = {-2, -DBL_MAX, 4, DBL_MAX};
-  const struct gpnn_limits limits = {2, bounds, bounds + 2}, none = {0};
+  const struct gpnn_learnt limits = {2, 4, bounds}, none = {0};
   assert_near(gpnn_limits_clip(&limits, 0, -1e308), -2, 0);
   assert_near(gpnn_limits_clip(&limits, 0, 1e308), 4, 0);
   assert_near(gpnn_limits_clip(&limits, 0, 4), 4, 0);
@@ -230,17 +230,17 @@ static void points_and_features_with_a_unit_have_no_limits(void **state)
   static const struct gpnn_feature pair[] = {{0, false}, {1, false}, {1, false}},
                                    unit[] = {{0, true}, {1, false}, {2, false}};
   const struct gpnn_row_source source = {N, 3, read_three, &good, 1};
-  struct gpnn_limits limits = {0};
+  struct gpnn_learnt limits = {0};
   struct gpnn_outlier_columns outliers = {0};
   assert_ok(gpnn_limits_learn(&limits, &outliers, &source, 3, pair, &err));
   assert_int_equal(outliers.n, 1);
   assert_int_equal(outliers.of[0].column, 0);
-  gpnn_limits_release(&limits);
+  free(limits.numbers);
   gpnn_outlier_columns_release(&outliers);
   assert_ok(gpnn_limits_learn(&limits, &outliers, &source, 3, unit, &err));
   assert_int_equal(outliers.n, 2);
   assert_int_equal(outliers.of[0].column, 1);
-  gpnn_limits_release(&limits);
+  free(limits.numbers);
   gpnn_outlier_columns_release(&outliers);
 }
 
@@ -248,17 +248,17 @@ static void limits_do_not_depend_on_threads(void **state)
 {
   (void)state;
   size_t good = N;
-  struct gpnn_limits limits[2] = {{0}};
+  struct gpnn_learnt limits[2] = {{0}};
   struct gpnn_outlier_columns outliers[2] = {{0}};
   for (int i = 0; i < 2; i++) {
     const struct gpnn_row_source source = {N, 3, read_three, &good, i == 0 ? 1 : 3};
     assert_ok(gpnn_limits_learn(&limits[i], &outliers[i], &source, 3, NULL, &err));
   }
   assert_int_equal(outliers[0].n, 3);
-  assert_memory_equal(limits[0].lower, limits[1].lower, 6 * sizeof(double));
+  assert_memory_equal(limits[0].numbers, limits[1].numbers, 6 * sizeof(double));
   assert_memory_equal(outliers[0].of, outliers[1].of, 3 * sizeof *outliers[0].of);
   for (int i = 0; i < 2; i++) {
-    gpnn_limits_release(&limits[i]);
+    free(limits[i].numbers);
     gpnn_outlier_columns_release(&outliers[i]);
   }
 }
@@ -267,12 +267,12 @@ static void a_failure_of_the_source_is_passed_on(void **state)
 {
   (void)state;
   size_t good = 2000;
-  struct gpnn_limits limits = {0};
+  struct gpnn_learnt limits = {0};
   struct gpnn_outlier_columns outliers = {0};
   const struct gpnn_row_source source = {N, 3, read_three, &good, 2};
   assert_fails(gpnn_limits_learn(&limits, &outliers, &source, 3, NULL, &err), GPNN_EIO,
                "disk is gone");
-  assert_true(limits.lower == NULL && outliers.of == NULL);
+  assert_true(limits.numbers == NULL && outliers.of == NULL);
 }
 
 int main(void)

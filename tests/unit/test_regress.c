@@ -10,6 +10,8 @@
 
 enum { N = 50, D = 2, P = 2 };
 
+static const struct gpnn_coordinate inputs[D] = {{0, 0, 0, false}, {1, 1, 1, false}};
+
 /* Rows with two regressors and known noise; group 0 is the first input. */
 struct setting {
   double *x, *y, *regressors, *noise;
@@ -41,6 +43,7 @@ static void set_up(struct setting *s, size_t n, enum gpnn_mean mean)
                                      .d = D,
                                      .n_groups = D,
                                      .group = s->group,
+                                     .coordinates = inputs,
                                      .x = s->x,
                                      .y = s->y,
                                      .n_regressors = P,
@@ -315,12 +318,14 @@ static void inputs_that_were_scaled_are_told_in_their_units(void **state)
   double mean[] = {10, 20, 30}, weight[] = {0.5, 0, 0.1}; /* the second was constant */
   struct gpnn_column columns[3] = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
   struct gpnn_coefficient_units units = {0};
+  static const struct gpnn_coordinate kept[] = {{0, 0, 0, false}, {2, 2, 1, false}};
   set_up(&s, N, GPNN_MEAN_LINEAR);
   s.dataset.schema.n_inputs = s.dataset.scaling.n_in = 3;
   s.dataset.schema.inputs = columns;
   s.dataset.scaling.method = GPNN_SCALING_SCALE;
   s.dataset.scaling.mean = mean;
   s.dataset.scaling.weight = weight;
+  s.dataset.coordinates = kept;
   assert_ok(gpnn_coefficient_units_init(&units, &s.dataset, GPNN_MEAN_LINEAR, &err));
   assert_int_equal(units.n_terms, 3);
   assert_string_equal(units.names[1], "a");

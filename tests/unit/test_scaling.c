@@ -213,7 +213,7 @@ static void one_outlier_in_a_hundred_cells_hardly_changes_the_scale(void **state
       struct gpnn_scaling clean = {0}, spoilt = {0};
       learn_pairs(&clean, method, 0, true);
       learn_pairs(&spoilt, method, wild[i], true);
-      assert_null(clean.limits.lower);
+      assert_null(clean.steps[GPNN_STEP_LIMITS].numbers);
       assert_int_equal(spoilt.n_out, 2);
       for (size_t j = 0; j < 2; j++) assert_near(spoilt.mean[j], clean.mean[j], 0.02);
       for (size_t k = 0; k < (m == GPNN_SCALING_SCALE ? 2 : 4); k++)
@@ -232,10 +232,10 @@ static void there_are_no_limits_unless_wanted_and_none_under_none(void **state)
   (void)state;
   struct gpnn_scaling plain = {0}, none = {0};
   learn_pairs(&plain, GPNN_SCALING_SCALE, 1e5, false);
-  assert_null(plain.limits.lower);
+  assert_null(plain.steps[GPNN_STEP_LIMITS].numbers);
   assert_true(plain.weight[0] < 1e-3);
   learn_pairs(&none, GPNN_SCALING_NONE, 1e5, true);
-  assert_null(none.limits.lower);
+  assert_null(none.steps[GPNN_STEP_LIMITS].numbers);
   gpnn_scaling_release(&plain);
   gpnn_scaling_release(&none);
 }
