@@ -34,3 +34,16 @@ int gpnn_compare_strings(const void *a, const void *b)
 {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
+
+size_t gpnn_find_segment(size_t n, const double *rising, double x)
+{
+  size_t low = 0, high = n - 1;
+  while (high - low > 1) {
+    size_t middle = low + (high - low) / 2;
+    if (rising[middle] <= x)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}

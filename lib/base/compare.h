@@ -1,5 +1,5 @@
 /*
- * compare: comparison functions for qsort(), bsearch() and tsearch().
+ * compare: comparison functions for qsort(), bsearch() and tsearch(), and a search among numbers.
  *
  * Each takes pointers to two elements and returns a negative number if the first comes before the
  * second, a positive one if it comes after, and 0 if they are equal.  An element may also be a
@@ -15,6 +15,8 @@
 #ifndef GPNN_BASE_COMPARE_H
 #define GPNN_BASE_COMPARE_H
 
+#include <stddef.h>
+
 /* Ascending; -0 equals 0, and a NaN comes after every number and equals any other NaN, so that the
  * order is a total one whatever the values are. */
 int gpnn_compare_doubles(const void *a, const void *b);
@@ -27,5 +29,9 @@ int gpnn_compare_sizes(const void *a, const void *b);
 /* Elements are pointers to NUL-terminated strings (const char *), which are compared byte by byte,
  * as strcmp() does.  None is NULL. */
 int gpnn_compare_strings(const void *a, const void *b);
+
+/* The last of 'n' >= 2 rising numbers but the very last that does not exceed 'x', or the first: the
+ * segment between two numbers that 'x' is in, or nearest to. */
+size_t gpnn_find_segment(size_t n, const double *rising, double x);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "linalg/blas.h"
+#include "linalg/eigen.h"
 #include "stats/moments.h"
 #include "stats/row_source.h"
 #include "table/schema.h"
@@ -141,13 +141,8 @@ static enum gpnn_status learn_whiten(struct gpnn_scaling *scaling,
       status =
           gpnn_fail(err, GPNN_ENUMERIC, "the covariance of the inputs is too large for whitening");
   if (status != GPNN_OK) goto out;
-  lapack_int info =
-      LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)d, cov, (lapack_int)d, lambda);
-  status = info == LAPACK_WORK_MEMORY_ERROR
-               ? gpnn_fail_memory(err, "for the covariance of the inputs")
-           : info != 0 ? gpnn_fail(err, GPNN_ENUMERIC,
-                                   "the eigenvalues of the inputs' covariance did not converge")
-                       : fill_weights(scaling, lambda, cov, variance, err);
+  status = gpnn_eigen(d, cov, lambda, "the covariance of the inputs", err);
+  if (status == GPNN_OK) status = fill_weights(scaling, lambda, cov, variance, err);
 out:
   free(cov);
   free(lambda);

@@ -11,6 +11,7 @@
 #include "base/threads.h"
 #include "estimate/fit_private.h"
 #include "kernel/kernel.h"
+#include "likelihood/logistic.h"
 #include "linalg/cholesky.h"
 #include "linalg/simd.h"
 #include "stats/normal.h"
@@ -394,18 +395,12 @@ static double floor_of(const struct gpnn_parameters *params, size_t i)
   return i > params->covariance.n_lengthscales ? paper_noise_floor : 0;
 }
 
-/* log(1 + exp(u)), for large u too (gpnn-methods(7), equation 4.9). */
-static double softplus(double u)
-{
-  return u > 0 ? u + log1p(exp(-u)) : log1p(exp(u));
-}
-
 static void set_softplus(const struct gpnn_fit_coordinates *coordinates, const double *u)
 {
   const struct gpnn_parameters *params = coordinates->targets->params;
   for (size_t i = 0; i < coordinates->n; i++)
-    gpnn_fit_coordinates_put(coordinates, i,
-                             floor_of(params, coordinates->parameter[i]) + softplus(u[i]));
+    gpnn_fit_coordinates_put(
+        coordinates, i, floor_of(params, coordinates->parameter[i]) + gpnn_logistic_softplus(u[i]));
   gpnn_fit_coordinates_complete(coordinates);
 }
 

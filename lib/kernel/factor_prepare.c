@@ -35,15 +35,8 @@ static void collect(struct ranks *ranks, size_t n_levels, const double *sorted)
 /* Linear between known values; beyond them on along the last step, but no farther than one rank. */
 static double find_rank(const struct ranks *ranks, double x)
 {
-  size_t low = 0, high = ranks->n - 1;
   if (ranks->n == 1) return ranks->rank[0];
-  while (high - low > 1) {
-    size_t middle = low + (high - low) / 2;
-    if (ranks->value[middle] <= x)
-      low = middle;
-    else
-      high = middle;
-  }
+  size_t low = gpnn_find_segment(ranks->n, ranks->value, x), high = low + 1;
   double share = (x - ranks->value[low]) / (ranks->value[high] - ranks->value[low]);
   double rank = ranks->rank[low] + share * (ranks->rank[high] - ranks->rank[low]);
   return fmin(fmax(rank, ranks->rank[0] - 1), ranks->rank[ranks->n - 1] + 1);

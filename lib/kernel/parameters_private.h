@@ -265,8 +265,6 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check_grid(const struct gpnn_pa
 
 /* ---- text --------------------------------------------------------------------------------- */
 
-bool gpnn_parameters_is_blank(char c);
-
 /* Takes the next word off 'rest'; an empty one if there is none. */
 struct gpnn_span gpnn_parameters_next_word(struct gpnn_span *rest);
 

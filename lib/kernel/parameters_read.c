@@ -25,17 +25,16 @@ enum gpnn_status gpnn_parameters_refuse(struct gpnn_parameters_reader *reader, c
   return gpnn_fail(reader->err, GPNN_EDATA, "%s:%zu: %s", reader->name, reader->line, what);
 }
 
-bool gpnn_parameters_is_blank(char c)
+static bool is_blank(char c)
 {
   return c == ' ' || c == '\t' || c == '\r';
 }
 
 struct gpnn_span gpnn_parameters_next_word(struct gpnn_span *rest)
 {
-  while (rest->length > 0 && gpnn_parameters_is_blank(*rest->at)) rest->at++, rest->length--;
+  while (rest->length > 0 && is_blank(*rest->at)) rest->at++, rest->length--;
   struct gpnn_span word = {rest->at, 0};
-  while (rest->length > 0 && !gpnn_parameters_is_blank(*rest->at))
-    rest->at++, rest->length--, word.length++;
+  while (rest->length > 0 && !is_blank(*rest->at)) rest->at++, rest->length--, word.length++;
   return word;
 }
 
@@ -118,8 +117,8 @@ static void forget_names(struct gpnn_parameters_reader *reader)
 static enum gpnn_status read_target(struct gpnn_parameters_reader *reader, struct gpnn_span value)
 {
   enum gpnn_status status = GPNN_OK;
-  while (value.length > 0 && gpnn_parameters_is_blank(*value.at)) value.at++, value.length--;
-  while (value.length > 0 && gpnn_parameters_is_blank(value.at[value.length - 1])) value.length--;
+  while (value.length > 0 && is_blank(*value.at)) value.at++, value.length--;
+  while (value.length > 0 && is_blank(value.at[value.length - 1])) value.length--;
   if (value.length == 0) return gpnn_parameters_refuse(reader, "target: has no value");
   bool is_named = reader->blocks[reader->n_blocks - 1].target != NULL;
   if (!is_named && (reader->n_seen > 0 || gpnn_parameters_in_member(reader)))
@@ -163,7 +162,7 @@ static enum gpnn_status read_comment(struct gpnn_parameters_reader *reader, stru
   line.length--;
   if (line.length > 0 && *line.at == ' ') line.at++, line.length--;
   if (line.length > MOST) line.length = MOST;
-  while (line.length > 0 && gpnn_parameters_is_blank(line.at[line.length - 1])) line.length--;
+  while (line.length > 0 && is_blank(line.at[line.length - 1])) line.length--;
   for (size_t i = 0; i < line.length; i++) text[i] = line.at[i] == '\r' ? ' ' : line.at[i];
   text[line.length] = '\0';
   if (is_first_line(text) || reader->n_comments == MOST_COMMENTS) return GPNN_OK;
@@ -234,7 +233,7 @@ static enum gpnn_status check_version(struct gpnn_parameters_reader *reader, str
   if (line.length < length || memcmp(line.at, GPNN_PARAMETERS_FIRST_LINE, length) != 0)
     return GPNN_OK;
   struct gpnn_span rest = {line.at + length, line.length - length};
-  if (rest.length > 0 && !gpnn_parameters_is_blank(*rest.at)) return GPNN_OK;
+  if (rest.length > 0 && !is_blank(*rest.at)) return GPNN_OK;
   struct gpnn_span version = gpnn_parameters_next_word(&rest);
   if (!is_later(version)) return GPNN_OK;
   return gpnn_fail(reader->err, GPNN_EVERSION,

@@ -2,6 +2,9 @@
 
 #include <math.h>
 
+#include "likelihood/logistic.h"
+#include "stats/sum.h"
+
 /* Shares below 1/20 or so are bent towards zero, instead of cut off there. */
 static const double sharpness = 20;
 
@@ -13,16 +16,10 @@ void gpnn_categorical_shares(size_t n_classes, size_t n, const double *y, double
   for (size_t c = 0; c < n_classes; c++) share[c] /= whole;
 }
 
-/* log(1 + exp(u)). */
-static double softplus(double u)
-{
-  return fmax(u, 0) + log1p(exp(-fabs(u)));
-}
-
 /* q_c(h) for a class of share 'share'. */
 static double soft_share(const struct gpnn_link *link, double share, double h)
 {
-  return softplus(sharpness * (h + share)) / sharpness + link->floor;
+  return gpnn_logistic_softplus(sharpness * (h + share)) / sharpness + link->floor;
 }
 
 /* z_c */
@@ -30,20 +27,6 @@ static double unscaled_logit(const struct gpnn_link *link, double share, double 
 {
   return link->slope * h +
          link->evidence * log(soft_share(link, share, h) / soft_share(link, share, 0));
-}
-
-/* Turns the logits 'p' (n) into probabilities, and returns the log of the sum of their powers of
- * e. */
-static double softmax(size_t n, double *p)
-{
-  double most = p[0], sum = 0;
-  for (size_t c = 1; c < n; c++) most = fmax(most, p[c]);
-  for (size_t c = 0; c < n; c++) {
-    p[c] = exp(p[c] - most);
-    sum += p[c];
-  }
-  for (size_t c = 0; c < n; c++) p[c] /= sum;
-  return most + log(fmax(sum, 1)); /* as the greatest of its terms is 1 */
 }
 
 /* Writes the logits of a row to 'logit', and returns sqrt(1 + spread v). */
@@ -62,7 +45,7 @@ void gpnn_categorical_probabilities(const struct gpnn_categorical *categorical, 
                                     double v, double *p)
 {
   find_logits(categorical, h, v, p);
-  softmax(categorical->n, p);
+  gpnn_softmax(categorical->n, p);
 }
 
 /* Adds what class 'c' contributes to the derivatives, where 'by_logit' is that by its logit. */
@@ -86,7 +69,7 @@ double gpnn_categorical_loss(const struct gpnn_categorical *categorical, const d
                              size_t label, double *p, struct gpnn_categorical_slopes *slopes)
 {
   double spread = categorical->link->spread, width = find_logits(categorical, h, v, p);
-  double own = p[label], loss = softmax(categorical->n, p) - own;
+  double own = p[label], loss = gpnn_softmax(categorical->n, p) - own;
   if (slopes == NULL) return loss;
   slopes->variance = 0;
   for (int j = 0; j < GPNN_LINK_NUMBERS; j++) slopes->link[j] = 0;

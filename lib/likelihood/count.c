@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "likelihood/count_private.h"
+#include "likelihood/logistic.h"
 
 /* Beyond e^+-300 no count is found; within, rates and their products stay finite. */
 static const double farthest = 300;
@@ -10,12 +11,6 @@ static const double farthest = 300;
 static double bounded(double f)
 {
   return isnan(f) ? f : fmin(fmax(f, -farthest), farthest);
-}
-
-/* log(1 + e^x) */
-static double softplus(double x)
-{
-  return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
 }
 
 static double logistic(double x)
@@ -84,13 +79,14 @@ double gpnn_count_near_best(const struct gpnn_count_law *law, double y, double o
 {
   double r = law->dispersion, ratio = log(y / r);
   if (is_poisson(law)) return y * below_exponential(off);
-  return -y * softplus(-off - ratio) - r * softplus(off + ratio);
+  return -y * gpnn_logistic_softplus(-off - ratio) - r * gpnn_logistic_softplus(off + ratio);
 }
 
 double gpnn_count_variable_part(const struct gpnn_count_law *law, double y, double f)
 {
   if (y > 0) return gpnn_count_near_best(law, y, f - log(y));
-  return is_poisson(law) ? -exp(bounded(f)) : -law->dispersion * softplus(f - log(law->dispersion));
+  return is_poisson(law) ? -exp(bounded(f))
+                         : -law->dispersion * gpnn_logistic_softplus(f - log(law->dispersion));
 }
 
 double gpnn_count_log_probability(const struct gpnn_count_law *law, double y, double f)

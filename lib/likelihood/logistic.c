@@ -1,17 +1,9 @@
 #include "likelihood/logistic.h"
 
-#include <math.h>
-
 void gpnn_logistic_init(struct gpnn_logistic *logistic)
 {
   gpnn_hermite_init(&logistic->few, 16);
   gpnn_hermite_init(&logistic->many, 32);
-}
-
-/* log(1 / (1 + exp(-t))) */
-static double log_sigmoid(double t)
-{
-  return fmin(t, 0) - log1p(exp(-fabs(t)));
 }
 
 double gpnn_logistic_log_probability(const struct gpnn_logistic *logistic, double sign, double mean,
@@ -21,7 +13,7 @@ double gpnn_logistic_log_probability(const struct gpnn_logistic *logistic, doubl
   const struct gpnn_hermite *rule = sd > 4 ? &logistic->many : &logistic->few;
   double most = -INFINITY, sum = 0;
   for (size_t q = 0; q < rule->n; q++) {
-    at[q] = log_sigmoid(sign * (mean + sd * rule->z[q]));
+    at[q] = -gpnn_logistic_softplus(-sign * (mean + sd * rule->z[q]));
     most = fmax(most, at[q]);
   }
   for (size_t q = 0; q < rule->n; q++) sum += rule->weight[q] * exp(at[q] - most);

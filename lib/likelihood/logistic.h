@@ -11,7 +11,15 @@
 #ifndef GPNN_LIKELIHOOD_LOGISTIC_H
 #define GPNN_LIKELIHOOD_LOGISTIC_H
 
+#include <math.h>
+
 #include "stats/hermite.h"
+
+/* log(1 + exp(u)); that of -u, negated, is the log of the sigmoid 1 / (1 + exp(-u)). */
+static inline double gpnn_logistic_softplus(double u)
+{
+  return fmax(u, 0) + log1p(exp(-fabs(u)));
+}
 
 struct gpnn_logistic {
   struct gpnn_hermite few, many;

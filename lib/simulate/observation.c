@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "stats/sum.h"
+
 bool gpnn_observation_counts(const struct gpnn_observation *observation)
 {
   return observation->likelihood == GPNN_LIKELIHOOD_POISSON ||
@@ -15,19 +17,11 @@ size_t gpnn_observation_functions(const struct gpnn_observation *observation)
 
 /* ---- truths ------------------------------------------------------------------------------- */
 
-static void softmax(size_t n, double *values)
-{
-  double most = values[0], sum = 0;
-  for (size_t c = 1; c < n; c++) most = fmax(most, values[c]);
-  for (size_t c = 0; c < n; c++) sum += values[c] = exp(values[c] - most);
-  for (size_t c = 0; c < n; c++) values[c] /= sum;
-}
-
 void gpnn_observation_truth(const struct gpnn_observation *observation, double exposure,
                             double *values)
 {
   if (observation->likelihood == GPNN_LIKELIHOOD_CATEGORICAL) {
-    softmax(observation->n_classes, values);
+    gpnn_softmax(observation->n_classes, values);
     return;
   }
   values[0] += observation->mean;

@@ -204,25 +204,6 @@ double gpnn_chisquare_log_cdf(double x, size_t d, double lambda)
   return log1p(-exp(tail_above(dist, x / 2).log));
 }
 
-double gpnn_chisquare_log_survival(double x, size_t d, double lambda)
-{
-  struct distribution dist = distribution_of(d, lambda);
-  if (!(x > 0)) return 0;
-  if (isinf(x)) return -INFINITY;
-  if (is_lower_half(dist, x / 2)) return log1p(-exp(tail_below(dist, x / 2).log));
-  return tail_above(dist, x / 2).log;
-}
-
-double gpnn_chisquare_log_density(double x, size_t d, double lambda)
-{
-  struct distribution dist = distribution_of(d, lambda);
-  if (!(x > 0) || isinf(x)) return -INFINITY;
-  /* Summing the smaller tail gives the density as well. */
-  bool is_lower = is_lower_half(dist, x / 2);
-  struct tail tail = is_lower ? tail_below(dist, x / 2) : tail_above(dist, x / 2);
-  return tail.log + log(tail.slope) - log(x);
-}
-
 /* ---- quantiles ---- */
 
 /*

@@ -17,7 +17,7 @@
  * positive and log-concave in s.  Only those within a factor e^-40 of the largest are summed: about
  * as many as the square root of d + lambda + x, and at least a dozen.
  *
- * Accuracy, for d, lambda and x up to 1e4: a log probability or log density l has an absolute error
+ * Accuracy, for d, lambda and x up to 1e4: a log probability l has an absolute error
  * of at most 5e-14 (1 + |l|); quantiles have a relative error of 1e-13, each function in its half
  * of the distribution.
  *
@@ -28,11 +28,8 @@
 
 #include <stddef.h>
 
-/* log F(x), log (1 - F(x)) and the log of the density at any x but NaN; -INFINITY is the log
- * of 0. */
+/* log F(x) at any x but NaN; -INFINITY is the log of 0. */
 double gpnn_chisquare_log_cdf(double x, size_t d, double lambda);
-double gpnn_chisquare_log_survival(double x, size_t d, double lambda);
-double gpnn_chisquare_log_density(double x, size_t d, double lambda);
 
 /*
  * The x with log F(x) = log_p, or with log (1 - F(x)) = log_q, for finite negative logarithms.  The

@@ -16,10 +16,10 @@ static double log_cdf(double z)
   return -0.5 * (z * z + GPNN_LOG_TWO_PI) - log(-z) + log1p(w * (-1 + w * (3 - 15 * w)));
 }
 
-double gpnn_privacy_delta(double epsilon, double mu)
+/* The delta that a mu-private release has at epsilon. */
+static double delta_at(double epsilon, double mu)
 {
   if (mu == 0) return 0;
-  if (isinf(mu)) return 1;
   const double told = gpnn_normal_cdf(mu / 2 - epsilon / mu);
   const double allowed = exp(epsilon + log_cdf(-mu / 2 - epsilon / mu));
   return fmax(told - allowed, 0);
@@ -29,10 +29,10 @@ double gpnn_privacy_epsilon(double delta, double mu)
 {
   double low = 0, high = 1;
   if (isinf(mu)) return INFINITY;
-  if (gpnn_privacy_delta(0, mu) <= delta) return 0;
-  while (gpnn_privacy_delta(high, mu) > delta) high *= 2;
+  if (delta_at(0, mu) <= delta) return 0;
+  while (delta_at(high, mu) > delta) high *= 2;
   for (double middle; (middle = low + (high - low) / 2) > low && middle < high;)
-    if (gpnn_privacy_delta(middle, mu) > delta)
+    if (delta_at(middle, mu) > delta)
       low = middle;
     else
       high = middle;
@@ -42,9 +42,9 @@ double gpnn_privacy_epsilon(double delta, double mu)
 double gpnn_privacy_mu(double epsilon, double delta)
 {
   double low = 0, high = 1;
-  while (gpnn_privacy_delta(epsilon, high) <= delta) high *= 2;
+  while (delta_at(epsilon, high) <= delta) high *= 2;
   for (double middle; (middle = low + (high - low) / 2) > low && middle < high;)
-    if (gpnn_privacy_delta(epsilon, middle) > delta)
+    if (delta_at(epsilon, middle) > delta)
       high = middle;
     else
       low = middle;

@@ -14,10 +14,8 @@
 #ifndef GPNN_STATS_PRIVACY_H
 #define GPNN_STATS_PRIVACY_H
 
-/* The delta that a mu-private release (mu >= 0, or infinite) has at 'epsilon' >= 0. */
-double gpnn_privacy_delta(double epsilon, double mu);
-
-/* The least epsilon that it has at 'delta' in (0, 1), rounded up; infinite if mu is. */
+/* The least epsilon that a mu-private release (mu >= 0, or infinite) has at 'delta' in (0, 1),
+ * rounded up; infinite if mu is. */
 double gpnn_privacy_epsilon(double delta, double mu);
 
 /* The largest mu of a release that is (epsilon, delta)-private, rounded down; epsilon >= 0, delta

@@ -43,3 +43,12 @@ double gpnn_squares_mean(const struct gpnn_squares *s, size_t n)
   double root = gpnn_squares_root_mean(s, n);
   return s->small.sum == 0 && s->large.sum == 0 ? gpnn_sum_mean(&s->usual, n) : root * root;
 }
+
+double gpnn_softmax(size_t n, double *values)
+{
+  double top = values[0], sum = 0;
+  for (size_t c = 1; c < n; c++) top = fmax(top, values[c]);
+  for (size_t c = 0; c < n; c++) sum += values[c] = exp(values[c] - top);
+  for (size_t c = 0; c < n; c++) values[c] /= sum;
+  return top + log(fmax(sum, 1)); /* as the greatest of its terms is 1 */
+}

@@ -1,6 +1,6 @@
 /*
- * sum: compensated sums (Neumaier 1974), and sums of squares that neither overflow nor underflow.
- * Threads: an object belongs to one thread at a time.
+ * sum: compensated sums (Neumaier 1974), sums of logarithms, and sums of squares that neither
+ * overflow nor underflow. Threads: an object belongs to one thread at a time.
  */
 #ifndef GPNN_STATS_SUM_H
 #define GPNN_STATS_SUM_H
@@ -20,6 +20,9 @@ void gpnn_sum_add(struct gpnn_sum *sum, double value);
 
 /* The sum divided by 'n', the number of terms; NaN if n is 0. */
 double gpnn_sum_mean(const struct gpnn_sum *sum, size_t n);
+
+/* Turns n >= 1 logarithms into shares of their sum, and returns the logarithm of that sum. */
+double gpnn_softmax(size_t n, double *values);
 
 /*
  * A sum of squares of any finite numbers: squares that would overflow or underflow are summed

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/compare.h"
+
 /* ---- kinds -------------------------------------------------------------------------------- */
 
 static const char *const names[] = {"none", "log", "asinh", "boxcox", "yeo-johnson", "rank"};
@@ -100,20 +102,6 @@ static struct power side_power(const struct gpnn_transform *t, bool positive)
 
 /* ---- rank --------------------------------------------------------------------------------- */
 
-/* The last of 'n' rising numbers but the very last that does not exceed 'x', or the first. */
-static size_t find_segment(size_t n, const double *rising, double x)
-{
-  size_t low = 0, high = n - 1;
-  while (high - low > 1) {
-    size_t middle = low + (high - low) / 2;
-    if (rising[middle] <= x)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 static double slope_between(const struct gpnn_transform *t, size_t i, size_t j)
 {
   return (t->score[j] - t->score[i]) / (t->value[j] - t->value[i]);
@@ -132,7 +120,7 @@ static double tail_slope(const struct gpnn_transform *t, bool upper)
 
 static double rank_apply(const struct gpnn_transform *t, double y)
 {
-  size_t last = t->n_knots - 1, i = find_segment(t->n_knots, t->value, y);
+  size_t last = t->n_knots - 1, i = gpnn_find_segment(t->n_knots, t->value, y);
   if (y < t->value[0]) return t->score[0] + (y - t->value[0]) * tail_slope(t, false);
   if (y > t->value[last]) return t->score[last] + (y - t->value[last]) * tail_slope(t, true);
   double part = (y - t->value[i]) / (t->value[i + 1] - t->value[i]);
@@ -141,7 +129,7 @@ static double rank_apply(const struct gpnn_transform *t, double y)
 
 static double rank_invert(const struct gpnn_transform *t, double score)
 {
-  size_t last = t->n_knots - 1, i = find_segment(t->n_knots, t->score, score);
+  size_t last = t->n_knots - 1, i = gpnn_find_segment(t->n_knots, t->score, score);
   if (score < t->score[0]) return t->value[0] + (score - t->score[0]) / tail_slope(t, false);
   if (score > t->score[last])
     return t->value[last] + (score - t->score[last]) / tail_slope(t, true);
@@ -151,7 +139,7 @@ static double rank_invert(const struct gpnn_transform *t, double score)
 
 static double rank_slope(const struct gpnn_transform *t, double y)
 {
-  size_t last = t->n_knots - 1, i = find_segment(t->n_knots, t->value, y);
+  size_t last = t->n_knots - 1, i = gpnn_find_segment(t->n_knots, t->value, y);
   if (y < t->value[0] || y >= t->value[last]) return tail_slope(t, y >= t->value[last]);
   return slope_between(t, i, i + 1);
 }

@@ -38,7 +38,7 @@ static void begin(struct file *file)
   const struct gpnn_fusion_answers answers = {
       .n = Q, .x = file->asked, .mean = file->answers, .covariance = covariance};
   file->fusion = (struct gpnn_fusion){0};
-  assert_ok(gpnn_fusion_new(&file->fusion, file->f.data, &file->own, &answers, GPNN_FUSION_FULL,
+  assert_ok(gpnn_fusion_new(&file->fusion, file->f.data, &file->own, &answers, GPNN_ABSORB_FULL,
                             GPNN_FUSION_JOINT, &err));
   const struct gpnn_inducing_arrays model = {.m = file->fusion.m,
                                              .d = D,

@@ -6,6 +6,7 @@
 #include "linalg/blas_threads.h"
 #include "linalg/cholesky.h"
 #include "random.h"
+#include "stats/normal.h"
 #include "stats/privacy.h"
 #include "unit.h"
 
@@ -227,7 +228,9 @@ static size_t audit_pairs(void)
 static double beaten(const struct answering *a, const struct gpnn_release *release, double mu,
                      double claimed_mu, double epsilon)
 {
-  const double delta = gpnn_privacy_delta(epsilon, claimed_mu), tau = release->sensitivity / mu;
+  const double lost = epsilon / claimed_mu, tau = release->sensitivity / mu;
+  const double delta = gpnn_normal_cdf(claimed_mu / 2 - lost) -
+                       exp(epsilon) * gpnn_normal_cdf(-claimed_mu / 2 - lost);
   const size_t draws = audit_pairs();
   size_t worst = 0;
   double most = -INFINITY;

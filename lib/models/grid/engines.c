@@ -9,6 +9,7 @@
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
 #include "linalg/cholesky.h"
+#include "linalg/eigen.h"
 #include "models/grid/posterior_private.h"
 
 #define MEMORY_FOR_COMPLETE "for the eigenvectors of a grid"
@@ -46,10 +47,8 @@ static enum gpnn_status decompose(struct complete *c, const struct gpnn_grid_pos
   if (c->vectors[a] == NULL || c->rows[a] == NULL || c->values[a] == NULL)
     return gpnn_fail_memory(err, MEMORY_FOR_COMPLETE);
   memcpy(c->rows[a], gpnn_grid_system_factor(p->system, a), n * n * sizeof(double));
-  if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)n, c->rows[a], (lapack_int)n,
-                     c->values[a]) != 0)
-    return gpnn_fail(err, GPNN_ENUMERIC, "the eigenvectors of factor %s do not converge",
-                     p->grid->factor[a].name);
+  enum gpnn_status status = gpnn_eigen(n, c->rows[a], c->values[a], "a factor's covariance", err);
+  if (status != GPNN_OK) return status;
   for (size_t i = 0; i < n; i++) {
     c->values[a][i] = fmax(c->values[a][i], 0);
     for (size_t j = 0; j < n; j++) c->vectors[a][i * n + j] = c->rows[a][j * n + i];

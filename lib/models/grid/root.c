@@ -9,6 +9,7 @@
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
 #include "linalg/cholesky.h"
+#include "linalg/eigen.h"
 
 #define MEMORY_FOR "for a root of a factor's covariance"
 
@@ -44,18 +45,15 @@ static enum gpnn_status decompose(struct gpnn_grid_root *root, const double *k,
     return gpnn_fail_memory(err, MEMORY_FOR);
   }
   memcpy(vectors, k, n * n * sizeof *k);
-  lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)n, vectors,
-                                   (lapack_int)n, root->value);
+  enum gpnn_status status = gpnn_eigen(n, vectors, root->value, "a factor's covariance", err);
   double least = (double)n * DBL_EPSILON * root->value[n - 1];
-  for (size_t j = 0; j < n && info == 0; j++) {
+  for (size_t j = 0; j < n && status == GPNN_OK; j++) {
     if (!(root->value[j] > least)) root->value[j] = 0;
     double size = sqrt(root->value[j]);
     for (size_t i = 0; i < n; i++) root->f[i * n + j] = size * vectors[j * n + i];
   }
   free(vectors);
-  return info == 0 ? GPNN_OK
-                   : gpnn_fail(err, GPNN_ENUMERIC,
-                               "the eigenvectors of a factor's covariance do not converge");
+  return status;
 }
 
 static enum gpnn_status find(struct gpnn_grid_root *root, const double *k, struct gpnn_error *err)

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
+#include "linalg/eigen.h"
 #include "models/grid/fit/fit_private.h"
 
 /* ---- the covariance of tasks ----------------------------------------------------------------- */
@@ -70,8 +71,8 @@ static enum gpnn_status set_loadings(struct gpnn_factor *factor, double *c, doub
   size_t n = factor->n_tasks;
   for (size_t i = 0; i < n; i++) factor->own[i] = fmax(own_share * c[i * n + i], least_own);
   if (gpnn_blas_claim(1) == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
-  if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)n, c, (lapack_int)n, values) != 0)
-    return gpnn_fail(err, GPNN_ENUMERIC, "the eigenvectors of the tasks cannot be found");
+  enum gpnn_status status = gpnn_eigen(n, c, values, "the covariance of the tasks", err);
+  if (status != GPNN_OK) return status;
   for (size_t r = 0; r < factor->rank; r++) {
     size_t k = n - 1 - r;
     double size = r < n ? sqrt((1 - own_share) * fmax(values[k], 0)) : 0;

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "dataset/grid_cost.h"
+#include "likelihood/logistic.h"
 #include "linalg/optimize.h"
 #include "models/grid/fit/fit_private.h"
 #include "models/grid/fit/likelihood.h"
@@ -443,7 +444,7 @@ static double to_coordinate(const struct descent *d, size_t i, double x, double 
   const struct gpnn_grid_coordinate *c = &d->objective.coordinate[i];
   *slope = 1;
   if (!d->options->softplus || !c->is_logarithm) return x;
-  double value = (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
+  double value = gpnn_logistic_softplus(x);
   if (c->role == GPNN_GRID_NOISE) value += least_noise;
   *slope = 1 / (1 + exp(-x)) / value;
   return log(value);

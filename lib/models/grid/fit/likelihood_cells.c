@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "linalg/blas.h"
+#include "linalg/eigen.h"
 #include "linalg/probes.h"
 #include "models/grid/fit/fit_private.h"
 #include "models/grid/fit/likelihood.h"
@@ -48,8 +49,8 @@ static enum gpnn_status decompose(struct complete *c, size_t a, struct gpnn_erro
   c->value[a] = gpnn_alloc(n, 1, sizeof(double));
   if (c->vector[a] == NULL || c->value[a] == NULL) return gpnn_fail_memory(err, "for eigenvectors");
   memcpy(c->vector[a], c->factors.k[a], n * n * sizeof(double));
-  if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', (int)n, c->vector[a], (int)n, c->value[a]) != 0)
-    return gpnn_fail(err, GPNN_ENUMERIC, "the eigenvectors of a covariance do not converge");
+  enum gpnn_status status = gpnn_eigen(n, c->vector[a], c->value[a], "a factor's covariance", err);
+  if (status != GPNN_OK) return status;
   for (size_t i = 0; i < n; i++) c->value[a][i] = fmax(c->value[a][i], 0);
   return GPNN_OK;
 }

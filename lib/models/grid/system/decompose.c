@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
+#include "linalg/eigen.h"
 #include "models/grid/system/system_private.h"
 
 #define MEMORY_FOR "for the eigenvectors of a grid's covariance"
@@ -53,13 +54,10 @@ enum gpnn_status gpnn_grid_decompose(struct gpnn_grid_spectrum *spectrum, size_t
   enum gpnn_status status = allocate(spectrum, n, err);
   if (status != GPNN_OK) return status;
   memcpy(spectrum->vectors, k, n * n * sizeof *k);
-  int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', (int)n, spectrum->vectors, (int)n,
-                            spectrum->values);
-  if (info != 0) {
+  status = gpnn_eigen(n, spectrum->vectors, spectrum->values, "a factor's covariance", err);
+  if (status != GPNN_OK) {
     gpnn_grid_spectrum_release(spectrum);
-    return info == LAPACK_WORK_MEMORY_ERROR
-               ? gpnn_fail_memory(err, MEMORY_FOR)
-               : gpnn_fail(err, GPNN_ENUMERIC, "the eigenvalues of a factor cannot be found");
+    return status;
   }
   reverse(spectrum);
   return GPNN_OK;

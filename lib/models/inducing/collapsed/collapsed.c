@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
+#include "linalg/eigen.h"
 #include "linalg/optimize.h"
 #include "linalg/triangular.h"
 
@@ -398,10 +399,9 @@ static enum gpnn_status decompose(struct gpnn_collapsed *c, double *eigenvalue,
                                   struct gpnn_error *err)
 {
   size_t m = c->cross.problem.m;
-  if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)m, c->products, (lapack_int)m,
-                     eigenvalue) != 0)
-    return gpnn_fail(err, GPNN_ENUMERIC, "%zu inducing points: their eigenvalues were not found",
-                     m);
+  enum gpnn_status status =
+      gpnn_eigen(m, c->products, eigenvalue, "the covariance of the inducing points", err);
+  if (status != GPNN_OK) return status;
   for (size_t j = 0; j < m; j++) eigenvalue[j] = fmax(eigenvalue[j], 0);
   return GPNN_OK;
 }
@@ -460,10 +460,9 @@ enum gpnn_status gpnn_whitened_root(size_t m, double *precision, const double *f
                                     double *scratch, double *root, size_t *rank,
                                     struct gpnn_error *err)
 {
-  if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)m, precision, (lapack_int)m,
-                     scratch) != 0)
-    return gpnn_fail(err, GPNN_ENUMERIC, "%zu inducing points: their eigenvalues were not found",
-                     m);
+  enum gpnn_status status =
+      gpnn_eigen(m, precision, scratch, "the precision of the inducing points", err);
+  if (status != GPNN_OK) return status;
   for (size_t j = 0; j < m; j++) scratch[j] = 1 - 1 / scratch[j];
   *rank = gpnn_whitened_directions(m, scratch, 1, precision, root);
   gpnn_cholesky_backward(m, factor, *rank, root);
