@@ -2,22 +2,7 @@
 
 #include <string.h>
 
-static const char *const names[] = {"zero", "constant", "linear", "regressors"};
-
-bool gpnn_mean_by_name(const char *name, enum gpnn_mean *mean)
-{
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (strcmp(name, names[i]) != 0) continue;
-    *mean = (enum gpnn_mean)i;
-    return true;
-  }
-  return false;
-}
-
-const char *gpnn_mean_name(enum gpnn_mean mean)
-{
-  return names[mean];
-}
+const char *const gpnn_mean_names[GPNN_MEANS] = {"zero", "constant", "linear", "regressors"};
 
 size_t gpnn_mean_width(enum gpnn_mean mean, size_t d, size_t n_regressors)
 {

@@ -10,7 +10,6 @@
 #ifndef GPNN_KERNEL_MEAN_H
 #define GPNN_KERNEL_MEAN_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -23,6 +22,7 @@ enum gpnn_mean {
   GPNN_MEAN_LINEAR = 2,
   GPNN_MEAN_REGRESSORS = 3,
 };
+enum { GPNN_MEANS = 4 };
 
 /* A mean, in standardised units of the target.  A zeroed object is a mean of zero. */
 struct gpnn_mean_function {
@@ -33,9 +33,8 @@ struct gpnn_mean_function {
                             as exact */
 };
 
-/* "zero" gives GPNN_MEAN_ZERO and so on; false, with nothing set, for any other name. */
-bool gpnn_mean_by_name(const char *name, enum gpnn_mean *mean);
-const char *gpnn_mean_name(enum gpnn_mean mean);
+/* "zero" for GPNN_MEAN_ZERO and so on. */
+extern const char *const gpnn_mean_names[GPNN_MEANS];
 
 /* The number of terms with 'd' inputs and 'n_regressors' regressors. */
 size_t gpnn_mean_width(enum gpnn_mean mean, size_t d, size_t n_regressors);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "container/state.h"
+#include "dataset/grid.h"
 #include "kernel/parameters_private.h"
 
 enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters *params, struct gpnn_error *err,
@@ -29,6 +31,16 @@ enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters *params, struct 
   comments[old + length] = '\0';
   params->provenance.comments = comments;
   return GPNN_OK;
+}
+
+void gpnn_parameters_forget_calibration(struct gpnn_parameters *params)
+{
+  free(params->calibration.conformal_level);
+  free(params->calibration.conformal_width);
+  params->calibration = (struct gpnn_calibration){0};
+  if (params->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return;
+  params->scale = (struct gpnn_scale){0};
+  params->degrees = 0;
 }
 
 /* How many classes the members have: 'n' unless the link of one has other than that. */
@@ -76,11 +88,87 @@ static enum gpnn_status check_family(const struct gpnn_parameters *params,
                                 "does not have: give them with their index");
 }
 
+enum gpnn_status gpnn_parameters_check_rows(const struct gpnn_parameters *params,
+                                            struct gpnn_error *err)
+{
+  if (params->grid.n_factors == 0) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EMISMATCH,
+                   "the parameters are of a grid, expected those of rows, as gpnn-fit makes them");
+}
+
+/* Kernels of distance take numbers; names have none. */
+static enum gpnn_status check_kernel(const struct gpnn_factor *factor,
+                                     const struct gpnn_grid_factor *levels, struct gpnn_error *err)
+{
+  if (factor->n_terms > 0 && levels->labels != NULL)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "factor %s has names in the index, between which there is no distance: its "
+                     "kernel must be icm",
+                     factor->name);
+  for (size_t t = 0; t < factor->n_terms; t++) {
+    const struct gpnn_factor_term *term = &factor->term[t];
+    if (term->n_lengthscales != 1 && term->n_lengthscales != levels->d)
+      return gpnn_fail(
+          err, GPNN_EMISMATCH,
+          "the parameters of factor %s have %zu lengthscales, the index has %zu columns",
+          factor->name, term->n_lengthscales, levels->d);
+    if (term->kernel == NULL && levels->d != 1)
+      return gpnn_fail(err, GPNN_EMISMATCH,
+                       "the parameters of factor %s have a period, the index has %zu columns: a "
+                       "periodic kernel needs one",
+                       factor->name, levels->d);
+  }
+  if (factor->n_terms > 0 || levels->d == 1) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EMISMATCH,
+                   "the kernel of factor %s is icm, the index has %zu columns: tasks have one",
+                   factor->name, levels->d);
+}
+
+static enum gpnn_status check_factor(const struct gpnn_grid_process *process, size_t a,
+                                     const struct gpnn_grid_factor *levels, struct gpnn_error *err)
+{
+  const struct gpnn_factor *factor = &process->factor[a];
+  if (strcmp(factor->name, levels->name) != 0)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "factor %zu of the parameters is %s, that of the index %s", a + 1,
+                     factor->name, levels->name);
+  if (factor->n_terms == 0 && factor->n_tasks != levels->n)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "the parameters of factor %s are of %zu tasks, the index has %zu",
+                     factor->name, factor->n_tasks, levels->n);
+  if (process->noise_factor == a + 1 && process->n_noise != levels->n)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "the parameters have the noise of %zu levels of factor %s, the index has %zu "
+                     "levels",
+                     process->n_noise, factor->name, levels->n);
+  return check_kernel(factor, levels, err);
+}
+
+static enum gpnn_status check_grid(const struct gpnn_parameters *params,
+                                   const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  const struct gpnn_grid_process *process = &params->grid;
+  const struct gpnn_grid *grid = dataset->grid;
+  enum gpnn_status status = GPNN_OK;
+  if (grid == NULL) return gpnn_parameters_check_rows(params, err);
+  if (process->n_factors == 0)
+    return gpnn_fail(
+        err, GPNN_EMISMATCH,
+        "the parameters are of rows, but the index is a grid: use those that gpnn-grid "
+        "fit makes from it");
+  if (process->n_factors != grid->n_factors)
+    return gpnn_fail(err, GPNN_EMISMATCH, "the parameters have %zu factors, the grid has %zu",
+                     process->n_factors, grid->n_factors);
+  for (size_t a = 0; a < grid->n_factors && status == GPNN_OK; a++)
+    status = check_factor(process, a, &grid->factor[a], err);
+  return status;
+}
+
 static enum gpnn_status check_member(const struct gpnn_parameters *params,
                                      const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
   bool is_grid = params->grid.n_factors > 0;
-  enum gpnn_status status = gpnn_parameters_check_grid(params, dataset, err);
+  enum gpnn_status status = check_grid(params, dataset, err);
   if (status != GPNN_OK) return status;
   if (!is_grid && params->covariance.n_lengthscales != 1 &&
       params->covariance.n_lengthscales != dataset->n_groups)
@@ -99,7 +187,7 @@ static enum gpnn_status check_member(const struct gpnn_parameters *params,
   if (params->mean.n_coefficients != width)
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the parameters have %zu coefficients, a %s mean has %zu with this index",
-                     params->mean.n_coefficients, gpnn_mean_name(params->mean.kind), width);
+                     params->mean.n_coefficients, gpnn_mean_names[params->mean.kind], width);
   /* The upper half is the hash of the columns (dataset/dataset.h). */
   if (params->provenance.has_index && params->provenance.index >> 32 != dataset->fingerprint >> 32)
     return gpnn_fail(err, GPNN_EMISMATCH,
@@ -229,4 +317,42 @@ void gpnn_parameters_free(struct gpnn_parameters *params, size_t n)
 {
   for (size_t i = 0; i < n; i++) gpnn_parameters_release(&params[i]);
   free(params);
+}
+
+/* ---- omega, which is in a state -------------------------------------------------------------- */
+
+/* The name of the array, which belongs to the target that the parameters name, or to "". */
+static const char array_name[] = "log-omega";
+
+static const char *array_target(const struct gpnn_parameters *params)
+{
+  return params->target == NULL ? "" : params->target;
+}
+
+enum gpnn_status gpnn_parameters_store_omega(const struct gpnn_parameters *params,
+                                             struct gpnn_state *state, struct gpnn_error *err)
+{
+  if (!params->omega.is_learnt) return GPNN_OK;
+  return gpnn_state_add(state, array_target(params), array_name, params->omega.n,
+                        params->omega.log_median, err);
+}
+
+enum gpnn_status gpnn_parameters_take_omega(struct gpnn_parameters *params,
+                                            const struct gpnn_state *state, const char *name,
+                                            struct gpnn_error *err)
+{
+  const double most = 100; /* beyond which nothing is learnt, and powers of e overflow */
+  struct gpnn_omega *omega = &params->omega;
+  if (!omega->is_learnt || state == NULL) return GPNN_OK;
+  const struct gpnn_state_array *array = gpnn_state_find(state, array_target(params), array_name);
+  bool is_good = array != NULL && array->n > 0;
+  for (size_t i = 0; is_good && i < array->n; i++) is_good = fabs(array->values[i]) <= most;
+  if (!is_good)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: omega was learnt, but the file has no valid values",
+                     name);
+  omega->log_median = gpnn_alloc(array->n, 1, sizeof *omega->log_median);
+  if (omega->log_median == NULL) return gpnn_fail_memory(err, "for the parameters");
+  memcpy(omega->log_median, array->values, array->n * sizeof *omega->log_median);
+  omega->n = array->n;
+  return GPNN_OK;
 }

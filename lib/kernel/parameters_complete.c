@@ -103,7 +103,7 @@ static enum gpnn_status check_mean(struct gpnn_parameters_reader *reader)
 {
   const struct gpnn_parameters *params = reader->params;
   size_t p = params->mean.n_coefficients;
-  const char *mean = gpnn_mean_name(params->mean.kind);
+  const char *mean = gpnn_mean_names[params->mean.kind];
   if (params->mean.kind == GPNN_MEAN_ZERO && p > 0)
     return gpnn_parameters_refuse_block(reader, "coefficients: a mean of zero has none");
   if (params->mean.kind == GPNN_MEAN_ZERO && reader->n_covariance > 0)
@@ -211,14 +211,14 @@ static enum gpnn_status check_lines(struct gpnn_parameters_reader *reader)
   const struct gpnn_parameters_line *line;
   bool is_grid = reader->n_factors > 0;
   for (size_t i = 0; (line = gpnn_parameters_line_at(i)) != NULL; i++) {
-    bool absent = is_grid && gpnn_parameters_line_is_of_rows(line);
+    bool absent = is_grid && line->of_rows;
     if (absent && reader->seen[i])
       return gpnn_parameters_refuse_block(reader,
                                           "%s: belongs to parameters of rows, but the line factors "
                                           "makes these those of a grid",
-                                          gpnn_parameters_line_name(line));
-    if (!absent && gpnn_parameters_line_is_required(line) && !reader->seen[i])
-      return gpnn_parameters_refuse_block(reader, "%s is missing", gpnn_parameters_line_name(line));
+                                          line->name);
+    if (!absent && line->required && !reader->seen[i])
+      return gpnn_parameters_refuse_block(reader, "%s is missing", line->name);
   }
   return GPNN_OK;
 }

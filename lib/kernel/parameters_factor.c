@@ -26,9 +26,7 @@ const char *gpnn_factor_field_name(enum gpnn_factor_field field)
 enum gpnn_factor_field gpnn_factor_field_by_name(struct gpnn_span name)
 {
   int field = 0;
-  while (field < GPNN_FACTOR_FIELDS &&
-         (strlen(names[field]) != name.length || memcmp(names[field], name.at, name.length) != 0))
-    field++;
+  while (field < GPNN_FACTOR_FIELDS && !gpnn_parameters_is_word(name, names[field])) field++;
   return (enum gpnn_factor_field)field;
 }
 
@@ -40,7 +38,7 @@ bool gpnn_parameters_can_name_factor(const char *name)
   if (length == 0 || length > GPNN_FACTOR_NAME_BYTES || strspn(name, allowed) != length)
     return false;
   for (size_t i = 0; (line = gpnn_parameters_line_at(i)) != NULL; i++)
-    if (strcmp(name, gpnn_parameters_line_name(line)) == 0) return false;
+    if (strcmp(name, line->name) == 0) return false;
   return strcmp(name, "target") != 0 && strcmp(name, "member") != 0;
 }
 
@@ -155,9 +153,7 @@ struct place {
 static size_t find_factor(const struct gpnn_grid_process *grid, struct gpnn_span name)
 {
   size_t a = 0;
-  while (a < grid->n_factors && (strlen(grid->factor[a].name) != name.length ||
-                                 memcmp(grid->factor[a].name, name.at, name.length) != 0))
-    a++;
+  while (a < grid->n_factors && !gpnn_parameters_is_word(name, grid->factor[a].name)) a++;
   return a;
 }
 

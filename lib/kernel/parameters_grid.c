@@ -13,16 +13,11 @@ enum { N_INPUTS = sizeof inputs / sizeof *inputs };
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static bool is_text(struct gpnn_span word, const char *text)
-{
-  return strlen(text) == word.length && memcmp(text, word.at, word.length) == 0;
-}
-
 /* The factor called so, or n_factors. */
 static size_t find_factor(const struct gpnn_parameters_reader *reader, struct gpnn_span name)
 {
   size_t a = 0;
-  while (a < reader->n_factors && !is_text(name, reader->factor[a].name)) a++;
+  while (a < reader->n_factors && !gpnn_parameters_is_word(name, reader->factor[a].name)) a++;
   return a;
 }
 

@@ -1,6 +1,6 @@
 /*
- * The lines of the format.  For most the table describes the numbers completely; the others have
- * functions that read and write them.
+ * The lines of the format, in one table.  For most a row says all: where the values belong, how
+ * many there are and within which range; the others have functions that read and write them.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -14,30 +14,6 @@
 #include "base/number.h"
 #include "kernel/parameters_private.h"
 
-enum kind { NUMBER, COUNT, LIST, TERM, OTHER };
-
-/* Which numbers a line may have. */
-enum range { ANY, NON_NEGATIVE, POSITIVE };
-
-struct gpnn_parameters_line {
-  const char *name;
-  enum kind kind;
-  bool required, shared; /* shared: only the target has it, not its further members */
-  bool of_rows;          /* the parameters of a grid do not have it */
-  bool calibrates;       /* a calibration alone may have it, and nothing else */
-  enum range range;      /* of NUMBER and LIST */
-  uint64_t most;         /* of COUNT, which is at least 1 */
-  size_t value, length;  /* offsets in struct gpnn_parameters: of a double, a size_t, a
-                            struct gpnn_scale_term or a pointer to doubles; LIST: of their number */
-  /* Checks the values just read; NULL: nothing to check. */
-  enum gpnn_status (*check)(struct gpnn_parameters_reader *reader);
-  /* OTHER: reads one word or, if 'many', all of them; writes a line, or nothing. */
-  bool many;
-  enum gpnn_status (*read)(struct gpnn_parameters_reader *reader, struct gpnn_span values);
-  enum gpnn_status (*write)(const struct gpnn_parameters *params, struct gpnn_output *output,
-                            struct gpnn_error *err);
-};
-
 /* ---- writing ------------------------------------------------------------------------------ */
 
 /* Writes a tab and a number. */
@@ -48,8 +24,8 @@ static enum gpnn_status write_number(struct gpnn_output *output, double value,
   return status == GPNN_OK ? gpnn_output_number(output, value, err) : status;
 }
 
-enum gpnn_status gpnn_parameters_write_list(const char *name, size_t n, const double *values,
-                                            struct gpnn_output *output, struct gpnn_error *err)
+static enum gpnn_status write_list(const char *name, size_t n, const double *values,
+                                   struct gpnn_output *output, struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_output_text(output, name, err);
   for (size_t j = 0; j < n && status == GPNN_OK; j++) status = write_number(output, values[j], err);
@@ -59,13 +35,15 @@ enum gpnn_status gpnn_parameters_write_list(const char *name, size_t n, const do
 /* ---- numbers ------------------------------------------------------------------------------ */
 
 static enum gpnn_status read_number(struct gpnn_parameters_reader *reader, const char *name,
-                                    struct gpnn_span word, enum range range, double *value)
+                                    struct gpnn_span word, enum gpnn_parameters_range range,
+                                    double *value)
 {
   static const char *const what[] = {"number", "non-negative number", "positive number"};
   char shown[GPNN_MASK_BYTES];
   double v;
   if (gpnn_number_read(word.at, word.length, &v) == GPNN_NUMBER_OK &&
-      (v > 0 || range == ANY || (v == 0 && range == NON_NEGATIVE))) {
+      (v > 0 || range == GPNN_PARAMETERS_ANY ||
+       (v == 0 && range == GPNN_PARAMETERS_NON_NEGATIVE))) {
     *value = v;
     return GPNN_OK;
   }
@@ -76,8 +54,8 @@ static enum gpnn_status read_number(struct gpnn_parameters_reader *reader, const
 /* Appends all numbers of a line to '*list', which has '*n'.  After a failure both are still valid.
  */
 static enum gpnn_status read_list(struct gpnn_parameters_reader *reader, const char *name,
-                                  struct gpnn_span values, enum range range, double **list,
-                                  size_t *n)
+                                  struct gpnn_span values, enum gpnn_parameters_range range,
+                                  double **list, size_t *n)
 {
   size_t capacity = 0;
   for (;;) {
@@ -91,9 +69,9 @@ static enum gpnn_status read_list(struct gpnn_parameters_reader *reader, const c
   }
 }
 
-enum gpnn_status gpnn_parameters_read_whole(struct gpnn_parameters_reader *reader, const char *name,
-                                            struct gpnn_span word, uint64_t least, uint64_t most,
-                                            uint64_t *value)
+static enum gpnn_status read_whole(struct gpnn_parameters_reader *reader, const char *name,
+                                   struct gpnn_span word, uint64_t least, uint64_t most,
+                                   uint64_t *value)
 {
   char shown[GPNN_MASK_BYTES];
   uint64_t v;
@@ -105,54 +83,13 @@ enum gpnn_status gpnn_parameters_read_whole(struct gpnn_parameters_reader *reade
   return GPNN_OK;
 }
 
-static enum gpnn_status read_count(struct gpnn_parameters_reader *reader, const char *name,
-                                   struct gpnn_span word, uint64_t most, size_t *count)
-{
-  uint64_t value = 0;
-  enum gpnn_status status = gpnn_parameters_read_whole(reader, name, word, 1, most, &value);
-  if (status == GPNN_OK) *count = (size_t)value;
-  return status;
-}
-
 enum gpnn_status gpnn_parameters_read_list(struct gpnn_parameters_reader *reader, const char *name,
                                            struct gpnn_span values, double **list, size_t *n)
 {
-  return read_list(reader, name, values, ANY, list, n);
+  return read_list(reader, name, values, GPNN_PARAMETERS_ANY, list, n);
 }
 
 /* ---- the model ---------------------------------------------------------------------------- */
-
-static const char *const families[] = {[GPNN_FAMILY_NONE] = NULL,
-                                       [GPNN_FAMILY_COLLAPSED] = "collapsed",
-                                       [GPNN_FAMILY_DIAG] = "diag",
-                                       [GPNN_FAMILY_TUCKER] = "tucker",
-                                       [GPNN_FAMILY_AUGMENTED] = "augmented",
-                                       [GPNN_FAMILY_SVGP] = "svgp"};
-
-const char *gpnn_parameters_family_name(enum gpnn_family family)
-{
-  return families[family];
-}
-
-static enum gpnn_status read_family(struct gpnn_parameters_reader *reader, struct gpnn_span word)
-{
-  char shown[GPNN_MASK_BYTES];
-  for (size_t f = 1; f < sizeof families / sizeof *families; f++)
-    if (strlen(families[f]) == word.length && memcmp(families[f], word.at, word.length) == 0) {
-      reader->params->family = (enum gpnn_family)f;
-      return GPNN_OK;
-    }
-  return gpnn_parameters_refuse(reader,
-                                "family: \"%s\" is not one of collapsed, diag, tucker, svgp",
-                                gpnn_mask(shown, word.at, word.length));
-}
-
-static enum gpnn_status write_family(const struct gpnn_parameters *params,
-                                     struct gpnn_output *output, struct gpnn_error *err)
-{
-  if (params->family == GPNN_FAMILY_NONE) return GPNN_OK;
-  return gpnn_output_printf(output, err, "family\t%s\n", families[params->family]);
-}
 
 static enum gpnn_status read_kernel(struct gpnn_parameters_reader *reader, struct gpnn_span word)
 {
@@ -178,48 +115,34 @@ static enum gpnn_status write_kernel(const struct gpnn_parameters *params,
   return gpnn_output_printf(output, err, "kernel\t%s\n", kernel);
 }
 
-static enum gpnn_status check_rotation(struct gpnn_parameters_reader *reader)
+static enum gpnn_status check_rotation(struct gpnn_parameters_reader *reader,
+                                       const struct gpnn_parameters_line *line)
 {
   const double most = 1e100; /* so that squares of sums are finite */
   const struct gpnn_covariance *covariance = &reader->params->covariance;
   double largest = 0;
   for (size_t i = 0; i < covariance->n_rotation; i++)
     largest = fmax(largest, fabs(covariance->rotation[i]));
-  if (largest > most) return gpnn_parameters_refuse(reader, "rotation: too large a number");
-  return largest > 0 ? GPNN_OK : gpnn_parameters_refuse(reader, "rotation: all zero");
+  if (largest > most) return gpnn_parameters_refuse(reader, "%s: too large a number", line->name);
+  return largest > 0 ? GPNN_OK : gpnn_parameters_refuse(reader, "%s: all zero", line->name);
 }
 
-static enum gpnn_status check_lengthscales(struct gpnn_parameters_reader *reader)
+static enum gpnn_status check_lengthscales(struct gpnn_parameters_reader *reader,
+                                           const struct gpnn_parameters_line *line)
 {
   const struct gpnn_covariance *covariance = &reader->params->covariance;
   for (size_t j = 0; j < covariance->n_lengthscales; j++)
     if (isinf(1 / covariance->lengthscale[j]))
-      return gpnn_parameters_refuse(reader, "lengthscale: too small to divide by");
+      return gpnn_parameters_refuse(reader, "%s: too small to divide by", line->name);
   return GPNN_OK;
-}
-
-static enum gpnn_status read_mean(struct gpnn_parameters_reader *reader, struct gpnn_span word)
-{
-  char text[GPNN_MASK_BYTES];
-  gpnn_mask(text, word.at, word.length);
-  if (gpnn_mean_by_name(text, &reader->params->mean.kind)) return GPNN_OK;
-  return gpnn_parameters_refuse(
-      reader, "mean: \"%s\" is not one of zero, constant, linear, regressors", text);
-}
-
-static enum gpnn_status write_mean(const struct gpnn_parameters *params, struct gpnn_output *output,
-                                   struct gpnn_error *err)
-{
-  if (params->mean.kind == GPNN_MEAN_ZERO) return GPNN_OK;
-  return gpnn_output_printf(output, err, "mean\t%s\n", gpnn_mean_name(params->mean.kind));
 }
 
 /* Reads the lower triangle; gpnn_parameters_complete() makes it a matrix. */
 static enum gpnn_status read_covariance(struct gpnn_parameters_reader *reader,
                                         struct gpnn_span values)
 {
-  return read_list(reader, "covariance", values, ANY, &reader->params->mean.covariance,
-                   &reader->n_covariance);
+  return read_list(reader, "covariance", values, GPNN_PARAMETERS_ANY,
+                   &reader->params->mean.covariance, &reader->n_covariance);
 }
 
 /* Writes the lower triangle row by row. */
@@ -235,33 +158,61 @@ static enum gpnn_status write_covariance(const struct gpnn_parameters *params,
   return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
 }
 
-static enum gpnn_status check_degrees(struct gpnn_parameters_reader *reader)
+/* ---- the likelihood, and calibration -------------------------------------------------------- */
+
+static enum gpnn_status check_degrees(struct gpnn_parameters_reader *reader,
+                                      const struct gpnn_parameters_line *line)
 {
   if (reader->params->degrees > 2) return GPNN_OK;
-  return gpnn_parameters_refuse(reader, "degrees: not above 2, so there is no variance");
+  return gpnn_parameters_refuse(reader, "%s: not above 2, so there is no variance", line->name);
 }
 
-static enum gpnn_status check_dispersion(struct gpnn_parameters_reader *reader)
+static enum gpnn_status check_between(struct gpnn_parameters_reader *reader,
+                                      const struct gpnn_parameters_line *line, double value,
+                                      double least, double most)
 {
-  const double least = 1e-6, most = 1e9; /* beyond which counts lose their digits */
-  double r = reader->params->dispersion;
-  if (r >= least && r <= most) return GPNN_OK;
-  return gpnn_parameters_refuse(reader, "dispersion: not between %g and %g", least, most);
+  if (value >= least && value <= most) return GPNN_OK;
+  return gpnn_parameters_refuse(reader, "%s: not between %g and %g", line->name, least, most);
 }
 
-/* ---- calibration -------------------------------------------------------------------------- */
-
-static enum gpnn_status read_factor(struct gpnn_parameters_reader *reader, struct gpnn_span word)
+/* Beyond these bounds counts lose their digits. */
+static enum gpnn_status check_dispersion(struct gpnn_parameters_reader *reader,
+                                         const struct gpnn_parameters_line *line)
 {
-  reader->params->calibration.has_factor = true;
-  return read_number(reader, "calibration", word, POSITIVE, &reader->params->calibration.factor);
+  return check_between(reader, line, reader->params->dispersion, 1e-6, 1e9);
 }
 
-static enum gpnn_status write_factor(const struct gpnn_parameters *params,
-                                     struct gpnn_output *output, struct gpnn_error *err)
+/* Squared scales are products of a factor and a power of e for each feature; with these bounds they
+ * are finite whatever the row. */
+static const double most_exponent = 100, largest_factor = 1e60;
+
+static enum gpnn_status check_scale(struct gpnn_parameters_reader *reader,
+                                    const struct gpnn_parameters_line *line)
 {
-  if (!params->calibration.has_factor) return GPNN_OK;
-  return gpnn_parameters_write_list("calibration", 1, &params->calibration.factor, output, err);
+  return check_between(reader, line, reader->params->scale.factor, 1 / largest_factor,
+                       largest_factor);
+}
+
+static enum gpnn_status check_term(struct gpnn_parameters_reader *reader,
+                                   const struct gpnn_parameters_line *line)
+{
+  const struct gpnn_scale_term *term = (const void *)((const char *)reader->params + line->value);
+  if (term->low > term->high)
+    return gpnn_parameters_refuse(reader, "%s: the range ends before it begins", line->name);
+  if (fabs(term->coefficient * term->low) <= most_exponent &&
+      fabs(term->coefficient * term->high) <= most_exponent)
+    return GPNN_OK;
+  return gpnn_parameters_refuse(reader, "%s: scales would be larger than any number", line->name);
+}
+
+static enum gpnn_status check_distances(struct gpnn_parameters_reader *reader,
+                                        const struct gpnn_parameters_line *line)
+{
+  const double *distance = reader->params->calibration.distance;
+  for (size_t i = 1; i < GPNN_N_DISTANCES; i++)
+    if (distance[i] < distance[i - 1])
+      return gpnn_parameters_refuse(reader, "%s: not in ascending order", line->name);
+  return GPNN_OK;
 }
 
 /* Splits level, width, level, width ... into two lists. */
@@ -290,7 +241,8 @@ static enum gpnn_status read_conformal(struct gpnn_parameters_reader *reader,
 {
   double *pairs = NULL;
   size_t n = 0;
-  enum gpnn_status status = read_list(reader, "conformal", values, NON_NEGATIVE, &pairs, &n);
+  enum gpnn_status status =
+      read_list(reader, "conformal", values, GPNN_PARAMETERS_NON_NEGATIVE, &pairs, &n);
   if (status == GPNN_OK && n % 2 != 0)
     status = gpnn_parameters_refuse(reader, "conformal: a level without a width: expected pairs");
   if (status == GPNN_OK) status = split_conformal(reader, n / 2, pairs);
@@ -311,31 +263,56 @@ static enum gpnn_status write_conformal(const struct gpnn_parameters *params,
   return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
 }
 
-static enum gpnn_status read_distances(struct gpnn_parameters_reader *reader,
+/* ---- the transform: its kind, then the numbers of gpnn_transform_numbers() ------------------- */
+
+/* Reads the numbers, up to one more than there may be. */
+static enum gpnn_status read_transform_numbers(struct gpnn_parameters_reader *reader,
+                                               struct gpnn_span values,
+                                               double numbers[GPNN_TRANSFORM_NUMBERS + 1],
+                                               size_t *n)
+{
+  char shown[GPNN_MASK_BYTES];
+  for (*n = 0; *n <= GPNN_TRANSFORM_NUMBERS; (*n)++) {
+    struct gpnn_span word = gpnn_parameters_next_word(&values);
+    if (word.length == 0) return GPNN_OK;
+    if (gpnn_number_read(word.at, word.length, &numbers[*n]) != GPNN_NUMBER_OK)
+      return gpnn_parameters_refuse(reader, "transform: not a number: \"%s\"",
+                                    gpnn_mask(shown, word.at, word.length));
+  }
+  return GPNN_OK;
+}
+
+static enum gpnn_status read_transform(struct gpnn_parameters_reader *reader,
                                        struct gpnn_span values)
 {
-  struct gpnn_parameters *params = reader->params;
-  double *list = NULL;
-  size_t n = 0;
-  enum gpnn_status status = read_list(reader, "distances", values, NON_NEGATIVE, &list, &n);
-  if (status == GPNN_OK && n != GPNN_N_DISTANCES)
-    status = gpnn_parameters_refuse(reader, "distances: %zu numbers, not %d", n, GPNN_N_DISTANCES);
-  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
-    params->calibration.distance[i] = list[i];
-    if (i > 0 && list[i] < list[i - 1])
-      status = gpnn_parameters_refuse(reader, "distances: not in ascending order");
-  }
-  params->calibration.has_distance = true;
-  free(list);
+  char name[GPNN_MASK_BYTES];
+  double numbers[GPNN_TRANSFORM_NUMBERS + 1];
+  size_t n;
+  const char *why = NULL;
+  enum gpnn_transform_kind kind = GPNN_TRANSFORM_NONE;
+  struct gpnn_span word = gpnn_parameters_next_word(&values);
+  gpnn_mask(name, word.at, word.length);
+  if (!gpnn_transform_by_name(name, &kind) || kind == GPNN_TRANSFORM_NONE)
+    return gpnn_parameters_refuse(
+        reader, "transform: \"%s\" is not one of log, asinh, boxcox, yeo-johnson, rank", name);
+  enum gpnn_status status = read_transform_numbers(reader, values, numbers, &n);
+  if (status == GPNN_OK && !gpnn_transform_set(&reader->params->transform, kind, n, numbers, &why))
+    return gpnn_parameters_refuse(reader, "transform: %s: %s", name, why);
   return status;
 }
 
-static enum gpnn_status write_distances(const struct gpnn_parameters *params,
+static enum gpnn_status write_transform(const struct gpnn_parameters *params,
                                         struct gpnn_output *output, struct gpnn_error *err)
 {
-  if (!params->calibration.has_distance) return GPNN_OK;
-  return gpnn_parameters_write_list("distances", GPNN_N_DISTANCES, params->calibration.distance,
-                                    output, err);
+  double numbers[GPNN_TRANSFORM_NUMBERS];
+  const struct gpnn_transform *transform = &params->transform;
+  if (transform->kind == GPNN_TRANSFORM_NONE) return GPNN_OK;
+  size_t n = gpnn_transform_numbers(transform, numbers);
+  enum gpnn_status status =
+      gpnn_output_printf(output, err, "transform\t%s", gpnn_transform_name(transform->kind));
+  for (size_t i = 0; i < n && status == GPNN_OK; i++)
+    status = write_number(output, numbers[i], err);
+  return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
 }
 
 /* ---- provenance --------------------------------------------------------------------------- */
@@ -367,76 +344,215 @@ static enum gpnn_status write_index(const struct gpnn_parameters *params,
   return gpnn_output_printf(output, err, "index\t%016" PRIx64 "\n", params->provenance.index);
 }
 
+/* As in the options of gpnn-fit, so that estimating again takes no longer than it did at first. */
+enum { MOST_STEPS = 1000000 };
+
+static struct gpnn_estimation *estimation_of(const struct gpnn_parameters_reader *reader)
+{
+  return &reader->params->provenance.estimation;
+}
+
+/* Reads the numbers that follow the name of the objective: blocks and rows of each, or neighbours
+ * and steps. */
+static enum gpnn_status read_sizes(struct gpnn_parameters_reader *reader, struct gpnn_span rest,
+                                   uint64_t sizes[2])
+{
+  for (size_t i = 0; i < 2; i++) {
+    enum gpnn_status status = read_whole(reader, "fit-objective", gpnn_parameters_next_word(&rest),
+                                         1, MOST_STEPS, &sizes[i]);
+    if (status != GPNN_OK) return status;
+  }
+  return gpnn_parameters_next_word(&rest).length == 0
+             ? GPNN_OK
+             : gpnn_parameters_refuse(reader, "fit-objective: more than two numbers");
+}
+
+static enum gpnn_status read_objective(struct gpnn_parameters_reader *reader,
+                                       struct gpnn_span values)
+{
+  char shown[GPNN_MASK_BYTES];
+  struct gpnn_estimation *estimation = estimation_of(reader);
+  const struct gpnn_span word = gpnn_parameters_next_word(&values);
+  uint64_t sizes[2] = {0, 0};
+  int kind = GPNN_OBJECTIVE_BLOCK;
+  while (kind <= GPNN_OBJECTIVE_LABELS &&
+         !gpnn_parameters_is_word(word, gpnn_objective_name((enum gpnn_objective_kind)kind)))
+    kind++;
+  if (kind > GPNN_OBJECTIVE_LABELS)
+    return gpnn_parameters_refuse(
+        reader, "fit-objective: \"%s\" is not one of block, loo, mll-k, vecchia, labels",
+        gpnn_mask(shown, word.at, word.length));
+  enum gpnn_status status = read_sizes(reader, values, sizes);
+  if (status != GPNN_OK) return status;
+  estimation->objective = (enum gpnn_objective_kind)kind;
+  bool by_block = kind == GPNN_OBJECTIVE_BLOCK;
+  *(by_block ? &estimation->n_blocks : &estimation->k) = (size_t)sizes[0];
+  *(by_block ? &estimation->block_size : &estimation->steps) = (size_t)sizes[1];
+  return GPNN_OK;
+}
+
+static enum gpnn_status write_objective(const struct gpnn_parameters *params,
+                                        struct gpnn_output *output, struct gpnn_error *err)
+{
+  const struct gpnn_estimation *estimation = &params->provenance.estimation;
+  bool by_block = estimation->objective == GPNN_OBJECTIVE_BLOCK;
+  return gpnn_output_printf(output, err, "fit-objective\t%s\t%zu\t%zu\n",
+                            gpnn_objective_name(estimation->objective),
+                            by_block ? estimation->n_blocks : estimation->k,
+                            by_block ? estimation->block_size : estimation->steps);
+}
+
+#define OPTION(name, member)                       \
+  {                                                \
+    name, offsetof(struct gpnn_estimation, member) \
+  }
+
+static const struct {
+  const char *name;
+  size_t offset; /* of a bool */
+} options[] = {
+    OPTION("learnt-rotation", learnt_rotation),
+    OPTION("shared-lengthscales", shared_lengthscales),
+    OPTION("shared-ratio", shared_ratio),
+    OPTION("fixed-lengthscale", fixed_lengthscale),
+    OPTION("fixed-kernelscale", fixed_kernelscale),
+    OPTION("fixed-noise", fixed_noise),
+};
+enum { N_OPTIONS = sizeof options / sizeof options[0] };
+
+static enum gpnn_status read_options(struct gpnn_parameters_reader *reader, struct gpnn_span values)
+{
+  char shown[GPNN_MASK_BYTES], *estimation = (char *)estimation_of(reader);
+  for (;;) {
+    const struct gpnn_span word = gpnn_parameters_next_word(&values);
+    size_t i = 0;
+    if (word.length == 0) return GPNN_OK;
+    while (i < N_OPTIONS && !gpnn_parameters_is_word(word, options[i].name)) i++;
+    if (i == N_OPTIONS)
+      return gpnn_parameters_refuse(reader, "fit-options: unknown: \"%s\"",
+                                    gpnn_mask(shown, word.at, word.length));
+    *(bool *)(estimation + options[i].offset) = true;
+  }
+}
+
+static enum gpnn_status write_options(const struct gpnn_parameters *params,
+                                      struct gpnn_output *output, struct gpnn_error *err)
+{
+  const struct gpnn_estimation *estimation = &params->provenance.estimation;
+  enum gpnn_status status = GPNN_OK;
+  bool any = false;
+  for (size_t i = 0; i < N_OPTIONS && status == GPNN_OK; i++) {
+    if (!*(const bool *)((const char *)estimation + options[i].offset)) continue;
+    status = gpnn_output_printf(output, err, "%s\t%s", any ? "" : "fit-options", options[i].name);
+    any = true;
+  }
+  return status == GPNN_OK && any ? gpnn_output_text(output, "\n", err) : status;
+}
+
 /* ---- the table ---------------------------------------------------------------------------- */
 
-/* The members that hold a value, or a list and its length. */
-#define AT(member) .value = offsetof(struct gpnn_parameters, member)
-#define LENGTH(member) .length = offsetof(struct gpnn_parameters, member)
+static const char *const families[] = {[GPNN_FAMILY_NONE] = NULL,
+                                       [GPNN_FAMILY_COLLAPSED] = "collapsed",
+                                       [GPNN_FAMILY_DIAG] = "diag",
+                                       [GPNN_FAMILY_TUCKER] = "tucker",
+                                       [GPNN_FAMILY_AUGMENTED] = "augmented",
+                                       [GPNN_FAMILY_SVGP] = "svgp"};
+
+const char *gpnn_parameters_family_name(enum gpnn_family family)
+{
+  return families[family];
+}
+
+static const char *const likelihoods[] = {"gaussian",    "student", "local",
+                                          "categorical", "poisson", "negbin"};
+static const char *const inferences[] = {"link", "polya-gamma"};
+static const char *const omegas[] = {"fixed", "learnt"};
+
+static bool is_estimated(const struct gpnn_parameters *params)
+{
+  return params->provenance.estimation.objective != GPNN_OBJECTIVE_NONE;
+}
+
+static bool has_omega(const struct gpnn_parameters *params)
+{
+  return params->inference == GPNN_INFERENCE_POLYA_GAMMA;
+}
+
+/* Where a value is, a list and its length, the flag that says that there is one, and words. */
+#define MEMBER(member) offsetof(struct gpnn_parameters, member)
+#define SIZE(member) sizeof(((struct gpnn_parameters *)NULL)->member)
+#define NUMBER(member) .kind = GPNN_PARAMETERS_NUMBERS, .value = MEMBER(member), .count = 1
+#define NUMBERS(member, n) .kind = GPNN_PARAMETERS_NUMBERS, .value = MEMBER(member), .count = (n)
+#define LIST(member, n) .kind = GPNN_PARAMETERS_LIST, .value = MEMBER(member), .length = MEMBER(n)
+#define COUNT(member, low, high) \
+  .kind = GPNN_PARAMETERS_COUNT, .value = MEMBER(member), .least = (low), .most = (high)
+#define WORD(member, list)                                                                      \
+  .kind = GPNN_PARAMETERS_WORD, .value = MEMBER(member), .size = SIZE(member), .words = (list), \
+  .count = sizeof(list) / sizeof *(list)
+#define TERM(feature)                                                                    \
+  NUMBERS(scale.term[feature], 3), .calibrates = true, .of_rows = true, .shared = true,  \
+                                   .of = ": a coefficient and the range of its feature", \
+                                   .check = check_term
+#define OTHER(reading, writing) .read = (reading), .write = (writing)
+#define POSITIVE .range = GPNN_PARAMETERS_POSITIVE
+#define NON_NEGATIVE .range = GPNN_PARAMETERS_NON_NEGATIVE
+#define OF_ROWS .of_rows = true
+#define SHARED .shared = true
+#define MANY .many = true
+#define REQUIRED .required = true
+#define CALIBRATES .calibrates = true
+
+_Static_assert(sizeof(struct gpnn_scale_term) == 3 * sizeof(double), "a term is three numbers");
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts and seeds are of one size");
 
 static const struct gpnn_parameters_line lines[] = {
-    {"factors", OTHER, .shared = true, .many = true, .read = gpnn_parameters_read_factors,
-     .write = gpnn_parameters_write_factors},
-    {"factor-mean", OTHER, .shared = true, .read = gpnn_parameters_read_factor_mean,
-     .write = gpnn_parameters_write_factor_mean},
-    {"family", OTHER, .of_rows = true, .shared = true, .read = read_family, .write = write_family},
-    {"kernel", OTHER, .of_rows = true, .required = true, .read = read_kernel,
-     .write = write_kernel},
-    {"rotation", LIST, .of_rows = true, AT(covariance.rotation), LENGTH(covariance.n_rotation),
+    {"factors", SHARED, MANY, OTHER(gpnn_parameters_read_factors, gpnn_parameters_write_factors)},
+    {"factor-mean", SHARED,
+     OTHER(gpnn_parameters_read_factor_mean, gpnn_parameters_write_factor_mean)},
+    {"family", OF_ROWS, SHARED, WORD(family, families)},
+    {"kernel", OF_ROWS, REQUIRED, OTHER(read_kernel, write_kernel)},
+    {"rotation", OF_ROWS, LIST(covariance.rotation, covariance.n_rotation),
      .check = check_rotation},
-    {"lengthscale", LIST, .of_rows = true, .required = true, .range = POSITIVE,
-     AT(covariance.lengthscale), LENGTH(covariance.n_lengthscales), .check = check_lengthscales},
-    {"kernelscale", NUMBER, .required = true, .range = POSITIVE, AT(covariance.kernelscale)},
-    {"noise", NUMBER, .required = true, .range = NON_NEGATIVE, AT(covariance.noise)},
-    {"mean", OTHER, .of_rows = true, .read = read_mean, .write = write_mean},
-    {"coefficients", LIST, .of_rows = true, AT(mean.coefficients), LENGTH(mean.n_coefficients)},
-    {"covariance", OTHER, .of_rows = true, .many = true, .read = read_covariance,
-     .write = write_covariance},
-    {"likelihood", OTHER, .calibrates = true, .shared = true,
-     .read = gpnn_parameters_read_likelihood, .write = gpnn_parameters_write_likelihood},
-    {"scale", NUMBER, .calibrates = true, .shared = true, .range = POSITIVE, AT(scale.factor),
-     .check = gpnn_parameters_check_scale},
-    {"scale-misfit", TERM, .calibrates = true, .of_rows = true, .shared = true,
-     AT(scale.term[GPNN_SCALE_MISFIT])},
-    {"scale-nearest", TERM, .calibrates = true, .of_rows = true, .shared = true,
-     AT(scale.term[GPNN_SCALE_NEAREST])},
-    {"scale-share", TERM, .calibrates = true, .of_rows = true, .shared = true,
-     AT(scale.term[GPNN_SCALE_SHARE])},
-    {"scale-mean", TERM, .calibrates = true, .of_rows = true, .shared = true,
-     AT(scale.term[GPNN_SCALE_MEAN])},
-    {"scale-mean-square", TERM, .calibrates = true, .of_rows = true, .shared = true,
-     AT(scale.term[GPNN_SCALE_MEAN_SQUARE])},
-    {"inference", OTHER, .of_rows = true, .read = gpnn_parameters_read_inference,
-     .write = gpnn_parameters_write_inference},
-    {"omega", OTHER, .of_rows = true, .read = gpnn_parameters_read_omega,
-     .write = gpnn_parameters_write_omega},
-    {"link-slope", NUMBER, .of_rows = true, .range = POSITIVE, AT(link.slope)},
-    {"link-evidence", NUMBER, .of_rows = true, .range = POSITIVE, AT(link.evidence)},
-    {"link-floor", NUMBER, .of_rows = true, .range = POSITIVE, AT(link.floor)},
-    {"link-spread", NUMBER, .of_rows = true, .range = POSITIVE, AT(link.spread)},
-    {"link-bias", LIST, .of_rows = true, AT(link.bias), LENGTH(link.n_bias)},
-    {"dispersion", NUMBER, .of_rows = true, .shared = true, .range = POSITIVE, AT(dispersion),
-     .check = check_dispersion},
-    {"degrees", NUMBER, .calibrates = true, .shared = true, .range = POSITIVE, AT(degrees),
-     .check = check_degrees},
-    {"transform", OTHER, .shared = true, .many = true, .read = gpnn_parameters_read_transform,
-     .write = gpnn_parameters_write_transform},
-    {"neighbours", COUNT, .of_rows = true, .most = INT_MAX, AT(neighbours)},
-    {"weight", NUMBER, .of_rows = true, .range = POSITIVE, AT(weight)},
-    {"fit-rows", COUNT, .most = INT64_MAX, AT(provenance.fit_rows)},
-    {"fit-seed", OTHER, .read = gpnn_parameters_read_seed, .write = gpnn_parameters_write_seed},
-    {"fit-objective", OTHER, .many = true, .read = gpnn_parameters_read_objective,
-     .write = gpnn_parameters_write_objective},
-    {"fit-thin", OTHER, .read = gpnn_parameters_read_thin, .write = gpnn_parameters_write_thin},
-    {"fit-options", OTHER, .many = true, .read = gpnn_parameters_read_options,
-     .write = gpnn_parameters_write_options},
-    {"calibration", OTHER, .calibrates = true, .shared = true, .read = read_factor,
-     .write = write_factor},
-    {"temperature", NUMBER, .shared = true, .range = POSITIVE, AT(calibration.temperature)},
-    {"conformal", OTHER, .calibrates = true, .shared = true, .many = true, .read = read_conformal,
-     .write = write_conformal},
-    {"distances", OTHER, .calibrates = true, .of_rows = true, .shared = true, .many = true,
-     .read = read_distances, .write = write_distances},
-    {"index", OTHER, .calibrates = true, .read = read_index, .write = write_index},
+    {"lengthscale", OF_ROWS, REQUIRED, POSITIVE,
+     LIST(covariance.lengthscale, covariance.n_lengthscales), .check = check_lengthscales},
+    {"kernelscale", REQUIRED, POSITIVE, NUMBER(covariance.kernelscale)},
+    {"noise", REQUIRED, NON_NEGATIVE, NUMBER(covariance.noise)},
+    {"mean", OF_ROWS, WORD(mean.kind, gpnn_mean_names)},
+    {"coefficients", OF_ROWS, LIST(mean.coefficients, mean.n_coefficients)},
+    {"covariance", OF_ROWS, MANY, OTHER(read_covariance, write_covariance)},
+    {"likelihood", CALIBRATES, SHARED, WORD(likelihood, likelihoods)},
+    {"scale", CALIBRATES, SHARED, POSITIVE, NUMBER(scale.factor), .check = check_scale},
+    {"scale-misfit", TERM(GPNN_SCALE_MISFIT)},
+    {"scale-nearest", TERM(GPNN_SCALE_NEAREST)},
+    {"scale-share", TERM(GPNN_SCALE_SHARE)},
+    {"scale-mean", TERM(GPNN_SCALE_MEAN)},
+    {"scale-mean-square", TERM(GPNN_SCALE_MEAN_SQUARE)},
+    {"inference", OF_ROWS, WORD(inference, inferences)},
+    {"omega", OF_ROWS, WORD(omega.is_learnt, omegas), .is_written = has_omega},
+    {"link-slope", OF_ROWS, POSITIVE, NUMBER(link.slope)},
+    {"link-evidence", OF_ROWS, POSITIVE, NUMBER(link.evidence)},
+    {"link-floor", OF_ROWS, POSITIVE, NUMBER(link.floor)},
+    {"link-spread", OF_ROWS, POSITIVE, NUMBER(link.spread)},
+    {"link-bias", OF_ROWS, LIST(link.bias, link.n_bias)},
+    {"dispersion", OF_ROWS, SHARED, POSITIVE, NUMBER(dispersion), .check = check_dispersion},
+    {"degrees", CALIBRATES, SHARED, POSITIVE, NUMBER(degrees), .check = check_degrees},
+    {"transform", SHARED, MANY, OTHER(read_transform, write_transform)},
+    {"neighbours", OF_ROWS, COUNT(neighbours, 1, INT_MAX)},
+    {"weight", OF_ROWS, POSITIVE, NUMBER(weight)},
+    {"fit-rows", COUNT(provenance.fit_rows, 1, INT64_MAX)},
+    {"fit-seed", COUNT(provenance.estimation.seed, 0, UINT64_MAX), .is_written = is_estimated},
+    {"fit-objective", MANY, OTHER(read_objective, write_objective), .is_written = is_estimated},
+    {"fit-thin", NON_NEGATIVE, NUMBER(provenance.estimation.thin), .is_written = is_estimated,
+     .flag = MEMBER(provenance.estimation.has_thin)},
+    {"fit-options", MANY, OTHER(read_options, write_options), .is_written = is_estimated},
+    {"calibration", CALIBRATES, SHARED, POSITIVE, NUMBER(calibration.factor),
+     .flag = MEMBER(calibration.has_factor)},
+    {"temperature", SHARED, POSITIVE, NUMBER(calibration.temperature)},
+    {"conformal", CALIBRATES, SHARED, MANY, OTHER(read_conformal, write_conformal)},
+    {"distances", CALIBRATES, OF_ROWS, SHARED, NON_NEGATIVE,
+     NUMBERS(calibration.distance, GPNN_N_DISTANCES), .flag = MEMBER(calibration.has_distance),
+     .check = check_distances},
+    {"index", CALIBRATES, OTHER(read_index, write_index)},
 };
 #define N_LINES (sizeof lines / sizeof *lines)
 
@@ -447,24 +563,45 @@ const struct gpnn_parameters_line *gpnn_parameters_line_at(size_t i)
   return i < N_LINES ? &lines[i] : NULL;
 }
 
-const char *gpnn_parameters_line_name(const struct gpnn_parameters_line *line)
+/* ---- reading and writing a row of the table -------------------------------------------------- */
+
+/* Reads one number, or exactly as many as there have to be. */
+static enum gpnn_status read_numbers(const struct gpnn_parameters_line *line,
+                                     struct gpnn_parameters_reader *reader, struct gpnn_span values,
+                                     double *to)
 {
-  return line->name;
+  double *list = NULL;
+  size_t n = 0;
+  if (line->count == 1) return read_number(reader, line->name, values, line->range, to);
+  enum gpnn_status status = read_list(reader, line->name, values, line->range, &list, &n);
+  if (status == GPNN_OK && n != line->count)
+    status = gpnn_parameters_refuse(reader, "%s: %zu numbers, not %zu%s", line->name, n,
+                                    line->count, line->of == NULL ? "" : line->of);
+  if (status == GPNN_OK) memcpy(to, list, n * sizeof *to);
+  free(list);
+  return status;
 }
 
-bool gpnn_parameters_line_is_required(const struct gpnn_parameters_line *line)
+/* An enumeration, or a bool. */
+static enum gpnn_status read_word(const struct gpnn_parameters_line *line,
+                                  struct gpnn_parameters_reader *reader, struct gpnn_span word,
+                                  void *to)
 {
-  return line->required;
-}
-
-bool gpnn_parameters_line_is_of_rows(const struct gpnn_parameters_line *line)
-{
-  return line->of_rows;
-}
-
-bool gpnn_parameters_line_calibrates(const struct gpnn_parameters_line *line)
-{
-  return line->calibrates;
+  char shown[GPNN_MASK_BYTES], known[128] = "";
+  size_t used = 0;
+  for (size_t i = 0; i < line->count; i++) {
+    if (line->words[i] == NULL) continue;
+    used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used == 0 ? "" : ", ",
+                             line->words[i]);
+    if (!gpnn_parameters_is_word(word, line->words[i])) continue;
+    if (line->size == sizeof(bool))
+      *(bool *)to = i > 0;
+    else
+      *(unsigned *)to = (unsigned)i;
+    return GPNN_OK;
+  }
+  return gpnn_parameters_refuse(reader, "%s: \"%s\" is not one of %s", line->name,
+                                gpnn_mask(shown, word.at, word.length), known);
 }
 
 static enum gpnn_status read_values(const struct gpnn_parameters_line *line,
@@ -472,16 +609,17 @@ static enum gpnn_status read_values(const struct gpnn_parameters_line *line,
 {
   char *params = (char *)reader->params;
   void *value = params + line->value, *length = params + line->length;
+  if (line->flag > 0) *(bool *)(params + line->flag) = true;
   switch (line->kind) {
-  case NUMBER:
-    return read_number(reader, line->name, values, line->range, value);
-  case COUNT:
-    return read_count(reader, line->name, values, line->most, value);
-  case LIST:
+  case GPNN_PARAMETERS_NUMBERS:
+    return read_numbers(line, reader, values, value);
+  case GPNN_PARAMETERS_COUNT:
+    return read_whole(reader, line->name, values, line->least, line->most, value);
+  case GPNN_PARAMETERS_LIST:
     return read_list(reader, line->name, values, line->range, value, length);
-  case TERM:
-    return gpnn_parameters_read_term(reader, line->name, values, value);
-  case OTHER:
+  case GPNN_PARAMETERS_WORD:
+    return read_word(line, reader, values, value);
+  case GPNN_PARAMETERS_OTHER:
     break;
   }
   return line->read(reader, values);
@@ -492,7 +630,8 @@ enum gpnn_status gpnn_parameters_line_read(const struct gpnn_parameters_line *li
                                            struct gpnn_span values)
 {
   struct gpnn_span rest = values, word = gpnn_parameters_next_word(&rest);
-  bool many = line->many || line->kind == LIST || line->kind == TERM;
+  bool many = line->many || line->kind == GPNN_PARAMETERS_LIST ||
+              (line->kind == GPNN_PARAMETERS_NUMBERS && line->count > 1);
   if (line->shared && gpnn_parameters_in_member(reader))
     return gpnn_parameters_refuse(reader, "%s: belongs to the target, above its further members",
                                   line->name);
@@ -500,7 +639,36 @@ enum gpnn_status gpnn_parameters_line_read(const struct gpnn_parameters_line *li
   if (!many && gpnn_parameters_next_word(&rest).length > 0)
     return gpnn_parameters_refuse(reader, "%s: more than one value", line->name);
   enum gpnn_status status = read_values(line, reader, many ? values : word);
-  return status == GPNN_OK && line->check != NULL ? line->check(reader) : status;
+  return status == GPNN_OK && line->check != NULL ? line->check(reader, line) : status;
+}
+
+static unsigned word_at(const struct gpnn_parameters_line *line, const void *value)
+{
+  return line->size == sizeof(bool) ? *(const bool *)value : *(const unsigned *)value;
+}
+
+/* True if parameters have a value for the line that a reader would not assume anyway. */
+static bool has_value(const struct gpnn_parameters_line *line, const struct gpnn_parameters *params)
+{
+  const char *at = (const char *)params;
+  const void *value = at + line->value, *length = at + line->length;
+  if (line->of_rows && params->grid.n_factors > 0) return false;
+  if (line->is_written != NULL && !line->is_written(params)) return false;
+  if (line->flag > 0) return *(const bool *)(at + line->flag);
+  if (line->required || line->is_written != NULL) return true;
+  switch (line->kind) {
+  case GPNN_PARAMETERS_NUMBERS:
+    return *(const double *)value != 0;
+  case GPNN_PARAMETERS_COUNT:
+    return *(const uint64_t *)value > 0;
+  case GPNN_PARAMETERS_LIST:
+    return *(const size_t *)length > 0;
+  case GPNN_PARAMETERS_WORD:
+    return word_at(line, value) > 0;
+  case GPNN_PARAMETERS_OTHER:
+    break;
+  }
+  return true;
 }
 
 enum gpnn_status gpnn_parameters_line_write(const struct gpnn_parameters_line *line,
@@ -509,22 +677,22 @@ enum gpnn_status gpnn_parameters_line_write(const struct gpnn_parameters_line *l
 {
   const void *value = (const char *)params + line->value;
   const void *length = (const char *)params + line->length;
-  const size_t *count = value, *n = length;
-  const double *number = value;
   double *const *list = value;
-  if (line->of_rows && params->grid.n_factors > 0) return GPNN_OK;
+  if (!has_value(line, params)) return GPNN_OK;
   switch (line->kind) {
-  case NUMBER:
-    return line->required || *number != 0
-               ? gpnn_parameters_write_list(line->name, 1, number, output, err)
+  case GPNN_PARAMETERS_NUMBERS:
+    return write_list(line->name, line->count, value, output, err);
+  case GPNN_PARAMETERS_COUNT:
+    return gpnn_output_printf(output, err, "%s\t%" PRIu64 "\n", line->name,
+                              *(const uint64_t *)value);
+  case GPNN_PARAMETERS_LIST:
+    return *(const size_t *)length > 0
+               ? write_list(line->name, *(const size_t *)length, *list, output, err)
                : GPNN_OK;
-  case COUNT:
-    return *count > 0 ? gpnn_output_printf(output, err, "%s\t%zu\n", line->name, *count) : GPNN_OK;
-  case LIST:
-    return *n > 0 ? gpnn_parameters_write_list(line->name, *n, *list, output, err) : GPNN_OK;
-  case TERM:
-    return gpnn_parameters_write_term(line->name, value, output, err);
-  case OTHER:
+  case GPNN_PARAMETERS_WORD:
+    return gpnn_output_printf(output, err, "%s\t%s\n", line->name,
+                              line->words[word_at(line, value)]);
+  case GPNN_PARAMETERS_OTHER:
     break;
   }
   return line->write(params, output, err);

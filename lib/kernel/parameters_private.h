@@ -61,21 +61,51 @@ struct gpnn_parameters_reader {
   struct gpnn_factor_lines factor[GPNN_GRID_FACTORS];
 };
 
-/* A line of the format. */
-struct gpnn_parameters_line;
+enum gpnn_parameters_kind {
+  GPNN_PARAMETERS_OTHER, /* functions read and write it */
+  GPNN_PARAMETERS_NUMBERS,
+  GPNN_PARAMETERS_COUNT,
+  GPNN_PARAMETERS_LIST, /* numbers, as many as there are */
+  GPNN_PARAMETERS_WORD, /* one of several */
+};
+
+/* Which numbers a line may have. */
+enum gpnn_parameters_range {
+  GPNN_PARAMETERS_ANY,
+  GPNN_PARAMETERS_NON_NEGATIVE,
+  GPNN_PARAMETERS_POSITIVE
+};
+
+/* A line of the format.  Offsets are in struct gpnn_parameters. */
+struct gpnn_parameters_line {
+  const char *name;
+  enum gpnn_parameters_kind kind;
+  bool required, shared;            /* shared: only the target has it, not its further members */
+  bool of_rows;                     /* the parameters of a grid do not have it */
+  bool calibrates;                  /* a calibration alone may have it, and nothing else */
+  enum gpnn_parameters_range range; /* of NUMBERS and LIST */
+  uint64_t least, most;             /* of COUNT */
+  size_t value;             /* offset of a double, or of 'count' of them; a uint64_t; an enumeration
+                               or a bool; or a pointer to doubles, whose number is at 'length' */
+  size_t length, count;     /* count: of NUMBERS, and of words */
+  size_t size;              /* of a WORD, in bytes */
+  const char *const *words; /* by the value they stand for; NULL: no word does */
+  const char *of;           /* what NUMBERS are, for a message; may be NULL */
+  size_t flag;              /* offset of a bool that says that there is a value; 0: none does */
+  /* When to write a line; NULL: always if it is required or has a flag, or else if it is not 0. */
+  bool (*is_written)(const struct gpnn_parameters *params);
+  /* Checks the values just read; NULL: nothing to check. */
+  enum gpnn_status (*check)(struct gpnn_parameters_reader *reader,
+                            const struct gpnn_parameters_line *line);
+  bool many; /* OTHER: 'read' gets all words, not one */
+  enum gpnn_status (*read)(struct gpnn_parameters_reader *reader, struct gpnn_span values);
+  enum gpnn_status (*write)(const struct gpnn_parameters *params, struct gpnn_output *output,
+                            struct gpnn_error *err);
+};
 
 /* Line 'i' of the format in the order of writing, or NULL past the last.  Lines that name a target
  * are not among them. */
 const struct gpnn_parameters_line *gpnn_parameters_line_at(size_t i);
-
-const char *gpnn_parameters_line_name(const struct gpnn_parameters_line *line);
-bool gpnn_parameters_line_is_required(const struct gpnn_parameters_line *line);
-
-/* True if the parameters of a grid do not have the line. */
-bool gpnn_parameters_line_is_of_rows(const struct gpnn_parameters_line *line);
-
-/* True if the line belongs to a calibration, so that a calibration alone may have it. */
-bool gpnn_parameters_line_calibrates(const struct gpnn_parameters_line *line);
 
 /* Reads what follows the name of a line into the last block.  GPNN_EDATA: no value, too many, or a
  * bad one; the block is of a further member, and the line concerns the target as a whole. */
@@ -105,12 +135,6 @@ gpnn_parameters_complete_target(struct gpnn_parameters_reader *reader);
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_parameters_complete_calibration(struct gpnn_parameters_reader *reader);
 
-/* Reads all of a stream into 'reader', whose 'err' and 'calibration_alone' are set.  '*state' is
- * set if one came with the text, or NULL.  After a failure the caller still frees the blocks. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_stream(struct gpnn_parameters_reader *reader,
-                                                             const char *path,
-                                                             struct gpnn_state **state);
-
 /* GPNN_EDATA with "stream:line: " and the sentence. */
 GPNN_PRINTF(2, 3)
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_refuse(struct gpnn_parameters_reader *reader,
@@ -121,12 +145,6 @@ GPNN_PRINTF(2, 3)
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_refuse_block(struct gpnn_parameters_reader *reader,
                                                               const char *format, ...);
 
-/* GPNN_EDATA: 'word' is not a whole number from 'least' to 'most'; 'name' is that of the line. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_whole(struct gpnn_parameters_reader *reader,
-                                                            const char *name, struct gpnn_span word,
-                                                            uint64_t least, uint64_t most,
-                                                            uint64_t *value);
-
 /* Appends all numbers of 'values' to '*list', which has '*n' and is owned by the caller even after
  * a failure. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_list(struct gpnn_parameters_reader *reader,
@@ -134,84 +152,12 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_list(struct gpnn_parameter
                                                            struct gpnn_span values, double **list,
                                                            size_t *n);
 
-/* Writes a line of 'n' numbers. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_list(const char *name, size_t n,
-                                                            const double *values,
-                                                            struct gpnn_output *output,
-                                                            struct gpnn_error *err);
-
-/* ---- parameters_scale.c: the lines of the likelihood and its scale -------------------------- */
-
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_parameters_read_likelihood(struct gpnn_parameters_reader *reader, struct gpnn_span word);
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_parameters_write_likelihood(const struct gpnn_parameters *params, struct gpnn_output *output,
-                                 struct gpnn_error *err);
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check_scale(struct gpnn_parameters_reader *reader);
-
-/* Reads a coefficient and the range of its feature. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_term(struct gpnn_parameters_reader *reader,
-                                                           const char *name,
-                                                           struct gpnn_span values,
-                                                           struct gpnn_scale_term *term);
-
-/* Writes them, or nothing if the coefficient is 0. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_term(const char *name,
-                                                            const struct gpnn_scale_term *term,
-                                                            struct gpnn_output *output,
-                                                            struct gpnn_error *err);
-
-/* ---- parameters_inference.c: the lines of the inference of classes --------------------------- */
-
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_parameters_read_inference(struct gpnn_parameters_reader *reader, struct gpnn_span word);
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_parameters_write_inference(const struct gpnn_parameters *params, struct gpnn_output *output,
-                                struct gpnn_error *err);
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_omega(struct gpnn_parameters_reader *reader,
-                                                            struct gpnn_span word);
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_omega(const struct gpnn_parameters *params,
-                                                             struct gpnn_output *output,
-                                                             struct gpnn_error *err);
-
 /* Copies the learnt omega of parameters, if it has any, from the state that they came with; 'name'
  * is that of the stream.  GPNN_EFORMAT: they are not there, or not finite. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_take_omega(struct gpnn_parameters *params,
                                                             const struct gpnn_state *state,
                                                             const char *name,
                                                             struct gpnn_error *err);
-
-/* ---- parameters_estimation.c: the lines of struct gpnn_estimation --------------------------- */
-
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_seed(struct gpnn_parameters_reader *reader,
-                                                           struct gpnn_span word);
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_parameters_read_objective(struct gpnn_parameters_reader *reader, struct gpnn_span values);
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_thin(struct gpnn_parameters_reader *reader,
-                                                           struct gpnn_span word);
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_options(struct gpnn_parameters_reader *reader,
-                                                              struct gpnn_span values);
-
-/* Each writes its line if the estimation is known and has something to say there. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_seed(const struct gpnn_parameters *params,
-                                                            struct gpnn_output *output,
-                                                            struct gpnn_error *err);
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_parameters_write_objective(const struct gpnn_parameters *params, struct gpnn_output *output,
-                                struct gpnn_error *err);
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_thin(const struct gpnn_parameters *params,
-                                                            struct gpnn_output *output,
-                                                            struct gpnn_error *err);
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_write_options(const struct gpnn_parameters *params,
-                                                               struct gpnn_output *output,
-                                                               struct gpnn_error *err);
-
-/* The line of the transform: parameters_transform.c. */
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_parameters_read_transform(struct gpnn_parameters_reader *reader, struct gpnn_span values);
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_parameters_write_transform(const struct gpnn_parameters *params, struct gpnn_output *output,
-                                struct gpnn_error *err);
 
 /* ---- parameters_grid.c: the lines of the factors of a grid ----------------------------------- */
 
@@ -257,13 +203,9 @@ size_t gpnn_factor_field_count(const struct gpnn_grid_process *grid, size_t a,
 const char *gpnn_factor_field_read(enum gpnn_factor_field field, struct gpnn_span word,
                                    double *value);
 
-/* GPNN_EMISMATCH: the parameters of a grid do not fit 'dataset', or those of rows do not because it
- * is a grid. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check_grid(const struct gpnn_parameters *params,
-                                                            const struct gpnn_dataset *dataset,
-                                                            struct gpnn_error *err);
-
 /* ---- text --------------------------------------------------------------------------------- */
+
+bool gpnn_parameters_is_word(struct gpnn_span word, const char *text);
 
 /* Takes the next word off 'rest'; an empty one if there is none. */
 struct gpnn_span gpnn_parameters_next_word(struct gpnn_span *rest);

@@ -38,6 +38,11 @@ struct gpnn_span gpnn_parameters_next_word(struct gpnn_span *rest)
   return word;
 }
 
+bool gpnn_parameters_is_word(struct gpnn_span word, const char *text)
+{
+  return word.length == strlen(text) && memcmp(word.at, text, word.length) == 0;
+}
+
 /* ---- blocks ------------------------------------------------------------------------------- */
 
 /* Appends a block to '*blocks', which has '*n', and makes it the last one. */
@@ -170,11 +175,6 @@ static enum gpnn_status read_comment(struct gpnn_parameters_reader *reader, stru
   return gpnn_parameters_comment(reader->params, reader->err, "%s", text);
 }
 
-static bool is_name(struct gpnn_span word, const char *name)
-{
-  return strlen(name) == word.length && memcmp(name, word.at, word.length) == 0;
-}
-
 /* A calibration alone says nothing of the process, which its model file knows better. */
 static enum gpnn_status refuse_uncalibrating(struct gpnn_parameters_reader *reader,
                                              struct gpnn_span name)
@@ -194,22 +194,21 @@ static enum gpnn_status read_line(struct gpnn_parameters_reader *reader, struct 
   if (*name.at == '#')
     return read_comment(reader,
                         (struct gpnn_span){name.at, whole.length - (size_t)(name.at - whole.at)});
-  if (is_name(name, "target")) return read_target(reader, line);
-  if (is_name(name, "member") && !reader->calibration_alone) return read_member(reader, line);
+  if (gpnn_parameters_is_word(name, "target")) return read_target(reader, line);
+  if (gpnn_parameters_is_word(name, "member") && !reader->calibration_alone)
+    return read_member(reader, line);
   const struct gpnn_parameters_line *entry;
   size_t i = 0;
   while ((entry = gpnn_parameters_line_at(i)) != NULL &&
-         !is_name(name, gpnn_parameters_line_name(entry)))
+         !gpnn_parameters_is_word(name, entry->name))
     i++;
   bool is_factor = memchr(name.at, '.', name.length) != NULL && !reader->calibration_alone;
   if (entry == NULL && is_factor && reader->n_seen > 0)
     return gpnn_parameters_read_factor_line(reader, name, line);
   if (entry == NULL) return unknown_name(reader, name);
-  if (reader->calibration_alone && !gpnn_parameters_line_calibrates(entry))
-    return refuse_uncalibrating(reader, name);
+  if (reader->calibration_alone && !entry->calibrates) return refuse_uncalibrating(reader, name);
   if (reader->seen[i])
-    return gpnn_parameters_refuse(reader, "%s: given a second time",
-                                  gpnn_parameters_line_name(entry));
+    return gpnn_parameters_refuse(reader, "%s: given a second time", entry->name);
   reader->seen[i] = true;
   reader->n_seen++;
   return gpnn_parameters_line_read(entry, reader, line);
@@ -318,8 +317,8 @@ static enum gpnn_status read_either(struct gpnn_parameters_reader *reader, struc
   return status == GPNN_OK ? read_blocks(reader, text) : status;
 }
 
-enum gpnn_status gpnn_parameters_read_stream(struct gpnn_parameters_reader *reader,
-                                             const char *path, struct gpnn_state **state)
+static enum gpnn_status read_stream(struct gpnn_parameters_reader *reader, const char *path,
+                                    struct gpnn_state **state)
 {
   struct gpnn_input *input = NULL;
   char *bytes = NULL;
@@ -355,7 +354,7 @@ enum gpnn_status gpnn_parameters_read_with_state(struct gpnn_parameters **params
 {
   struct gpnn_parameters_reader reader = {.err = err};
   struct gpnn_state *found = NULL;
-  enum gpnn_status status = gpnn_parameters_read_stream(&reader, path, &found);
+  enum gpnn_status status = read_stream(&reader, path, &found);
   if (status == GPNN_OK)
     *state = found;
   else
@@ -395,4 +394,102 @@ enum gpnn_status gpnn_parameters_read_one(struct gpnn_parameters *params, const 
   gpnn_parameters_free(blocks, n);
   return gpnn_fail(err, GPNN_EMISMATCH, "%s: parameters of %zu targets: expected one",
                    strcmp(path, "-") == 0 ? "(stdin)" : path, n);
+}
+
+/* ---- a calibration alone, which a model file is given from outside -----------------------------
+ */
+
+/* The calibration of the target of 'params', or NULL. */
+static struct gpnn_parameters *find(const struct gpnn_parameters_reader *reader,
+                                    const struct gpnn_parameters *params)
+{
+  for (size_t i = 0; i < reader->n_blocks; i++) {
+    const char *name = reader->blocks[i].target;
+    bool is_same = name == NULL || params->target == NULL ? name == params->target
+                                                          : strcmp(name, params->target) == 0;
+    if (is_same) return &reader->blocks[i];
+  }
+  return NULL;
+}
+
+/* A factor takes the place of one that the variances have been multiplied by already. */
+static enum gpnn_status multiply(struct gpnn_parameters *params,
+                                 const struct gpnn_calibration *calibration, const char *name,
+                                 struct gpnn_error *err)
+{
+  double before = params->calibration.has_factor ? params->calibration.factor : 1;
+  double factor = (calibration->has_factor ? calibration->factor : 1) / before;
+  params->covariance.kernelscale *= factor;
+  params->covariance.noise *= factor;
+  if (gpnn_parameters_can_have(params->covariance.kernelscale, params->covariance.noise))
+    return GPNN_OK;
+  return gpnn_fail(err, GPNN_EDATA,
+                   "%s: calibration: a factor that leaves the variances outside the range of "
+                   "numbers",
+                   name);
+}
+
+/* Replaces the calibration of a target; what it owned is in 'from' afterwards. */
+static enum gpnn_status apply(struct gpnn_parameters *params, struct gpnn_parameters *from,
+                              const char *name, struct gpnn_error *err)
+{
+  enum gpnn_status status = multiply(params, &from->calibration, name, err);
+  if (status != GPNN_OK) return status;
+  const struct gpnn_calibration before = params->calibration;
+  params->calibration = from->calibration;
+  from->calibration = before;
+  params->likelihood = from->likelihood;
+  params->scale = from->scale;
+  params->degrees = from->degrees;
+  if (from->provenance.has_index) {
+    params->provenance.has_index = true;
+    params->provenance.index = from->provenance.index;
+  }
+  return GPNN_OK;
+}
+
+static enum gpnn_status apply_all(const struct gpnn_parameters_reader *reader,
+                                  struct gpnn_parameters *params, size_t n, const char *name,
+                                  struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
+    char shown[GPNN_MASK_BYTES] = "";
+    const char *target = params[i].target == NULL ? "" : params[i].target;
+    struct gpnn_parameters *own = find(reader, &params[i]);
+    gpnn_mask(shown, target, strlen(target));
+    status = own != NULL ? apply(&params[i], own, name, err)
+                         : gpnn_fail(err, GPNN_EMISMATCH,
+                                     "%s: no calibration of target '%s' of the model", name, shown);
+  }
+  return status;
+}
+
+enum gpnn_status gpnn_parameters_read_calibration_alone(struct gpnn_parameters **params, size_t *n,
+                                                        const char *path, struct gpnn_error *err)
+{
+  struct gpnn_parameters_reader reader = {.err = err, .calibration_alone = true};
+  struct gpnn_state *state = NULL;
+  enum gpnn_status status = read_stream(&reader, path, &state);
+  gpnn_state_free(state);
+  if (status != GPNN_OK) {
+    gpnn_parameters_free(reader.blocks, reader.n_blocks);
+    return status;
+  }
+  *params = reader.blocks;
+  *n = reader.n_blocks;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_parameters_read_calibration(struct gpnn_parameters *params, size_t n,
+                                                  const char *path, struct gpnn_error *err)
+{
+  struct gpnn_parameters_reader reader = {.err = err, .calibration_alone = true};
+  struct gpnn_state *state = NULL;
+  const char *name = strcmp(path, "-") == 0 ? "(stdin)" : path;
+  enum gpnn_status status = read_stream(&reader, path, &state);
+  if (status == GPNN_OK) status = apply_all(&reader, params, n, name, err);
+  gpnn_state_free(state);
+  gpnn_parameters_free(reader.blocks, reader.n_blocks);
+  return status;
 }

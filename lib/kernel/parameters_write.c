@@ -11,7 +11,7 @@ static enum gpnn_status write_values(struct gpnn_output *output,
   const struct gpnn_parameters_line *line;
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; (line = gpnn_parameters_line_at(i)) != NULL && status == GPNN_OK; i++)
-    if (!calibration_alone || gpnn_parameters_line_calibrates(line))
+    if (!calibration_alone || line->calibrates)
       status = gpnn_parameters_line_write(line, params, output, err);
   return status;
 }
