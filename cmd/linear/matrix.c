@@ -5,7 +5,7 @@
 #include "cmd/common/open.h"
 #include "cmd/linear/linear.h"
 #include "dataset/index.h"
-#include "kernel/gram.h"
+#include "kernel/covariance.h"
 #include "models/inducing/inducing.h"
 
 /* Points, and what is added to the diagonal of their covariances. */

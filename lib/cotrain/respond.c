@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "kernel/gram.h"
+#include "kernel/covariance.h"
 #include "likelihood/head.h"
 
 #define MEMORY_FOR "for answers"

@@ -29,7 +29,6 @@
 
 #include "base/status.h"
 #include "dataset/index.h"
-#include "kernel/estimation.h"
 #include "kernel/parameters.h"
 #include "linalg/jitter.h"
 #include "linalg/optimize.h"
@@ -138,8 +137,8 @@ double gpnn_fit_usual_spacing(size_t m, double dimension);
  * same rows is minimised.
  *
  * 'params' has n zeroed entries; the caller releases them, and sets the index's fingerprint in
- * them.  They record how they were estimated (kernel/estimation.h).  GPNN_EDATA: fewer than 2 rows,
- * or collinear terms of the mean.  GPNN_EINVAL: no blocks, or blocks of fewer than 2 rows; no
+ * them.  They record how they were estimated (struct gpnn_estimation).  GPNN_EDATA: fewer than 2
+ * rows, or collinear terms of the mean.  GPNN_EINVAL: no blocks, or blocks of fewer than 2 rows; no
  * neighbours, rows or steps; a rotation where none is possible; no row has a neighbour after
  * thinning.  GPNN_EMISMATCH: 'start' has another number of columns, or there are no regressors for
  * the mean.  GPNN_ENUMERIC: the objective is not finite.  The result does not depend on the number

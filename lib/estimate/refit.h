@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* True if the parameters of all 'n' > 0 channels are of local models or stacks of them, and record
- * how they were estimated (kernel/estimation.h). */
+ * how they were estimated (struct gpnn_estimation). */
 bool gpnn_channels_can_refit(size_t n, const struct gpnn_channel *channels);
 
 /*

@@ -11,6 +11,13 @@
 #include "dataset/grid.h"
 #include "kernel/parameters_private.h"
 
+static const char *const objectives[] = {"none", "block", "loo", "mll-k", "vecchia", "labels"};
+
+const char *gpnn_objective_name(enum gpnn_objective_kind kind)
+{
+  return objectives[kind];
+}
+
 enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters *params, struct gpnn_error *err,
                                          const char *format, ...)
 {

@@ -1,5 +1,5 @@
 /* Counts of labels against a matrix. */
-#include "stats/confusion.h"
+#include "stats/classification.h"
 
 #include "random.h"
 

@@ -1,5 +1,4 @@
 /* The lines of parameters that say how they were estimated. */
-#include "kernel/estimation.h"
 
 #include <unistd.h>
 

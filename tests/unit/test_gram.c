@@ -2,7 +2,7 @@
 #include "random.h"
 #include "unit.h"
 
-#include "kernel/gram.h"
+#include "kernel/covariance.h"
 
 enum { N = 70, D = 3 };
 
