@@ -1,6 +1,6 @@
 /*
- * combine: one prediction of a row from those of several models (gpnn-methods-share(7),
- * equations 19.1 to 19.7).
+ * combine: one prediction of a row from those of several models (gpnn-methods-share(7), equations
+ * 19.1 to 19.7).
  *
  * A prediction is a mean and a variance, and the models that have none of a row are left out.  The
  * prior is what would be predicted of any row without data.  Densities are normal, or Student's t:

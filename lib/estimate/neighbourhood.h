@@ -11,9 +11,9 @@
  *   joint        log N of row i together with its neighbours (MLL-k: the k - 1 nearest);
  *   labels       log probability of the class of row i, if the target holds classes:
  *                regression on the labels of the neighbours, seen through the link of the
- *                parameters (likelihood/categorical.h, gpnn-methods-classes(7), section 13).  The
- * kernel scale must be 1, and there is no mean function. Known noise variances of the rows are
- * added to the diagonal and to v_i.
+ *                parameters (likelihood/categorical.h, gpnn-methods-classes(7), section 13).
+ *                The kernel scale must be 1, and there is no mean function.
+ * Known noise variances of the rows are added to the diagonal and to v_i.
  *
  * Derivatives are exact for fixed neighbours: they do not include changes of the neighbours with
  * the lengthscales.

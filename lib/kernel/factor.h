@@ -1,7 +1,7 @@
 /*
  * factor: one factor of a product kernel: the covariance between the levels of one thing that data
- * on a grid are indexed by, a site or a time or a task (gpnn-methods-grid(7), equations 16.1
- * to 16.9).
+ * on a grid are indexed by, a site or a time or a task (gpnn-methods-grid(7), equations 16.1 to
+ * 16.9).
  *
  * The covariance of two cells of a grid is
  *   kernelscale prod_a K_a(l_a, l'_a) + noise [same cell]

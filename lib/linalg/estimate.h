@@ -1,7 +1,7 @@
 /*
  * estimate: traces, diagonals and log determinants of matrices that are known only by their
- * products with vectors, from random vectors (gpnn-methods-sparse(7), equations 17.32 and 17.33;
- * gpnn-methods-grid(7), equation 16.38).
+ * products with vectors, from random vectors (gpnn-methods-sparse(7), equations 17.32 and
+ * 17.33; gpnn-methods-grid(7), equation 16.38).
  *
  * Source: Hutchinson (1990), A stochastic estimator of the trace; Bekas, Kokiopoulou and Saad
  * (2007), An estimator for the diagonal of a matrix; Ubaru, Chen and Saad (2017).

@@ -5,7 +5,8 @@
 
 /*
  * Oakley and O'Hagan (2004), with the coefficients published there (gpnn-methods-simulate(7),
- * equation 11.23): f(x) = a1'x + a2' sin x + a3' cos x + x'M x.
+ * equation 11.23):
+ *   f(x) = a1'x + a2' sin x + a3' cos x + x'M x.
  */
 enum { OAKLEY = 15 };
 

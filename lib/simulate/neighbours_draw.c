@@ -1,6 +1,6 @@
 /*
- * Neighbours of a point, drawn without a cloud of rows (gpnn-methods-simulate(7), equations 11.3
- * to 11.8).
+ * Neighbours of a point, drawn without a cloud of rows (gpnn-methods-simulate(7), equations 11.3 to
+ * 11.8).
  *
  * Normal inputs: squared distances over s^2 are non-central chi-squared with d degrees of freedom
  * and non-centrality |x*|^2 / s^2.  Given the distance r, directions are von Mises-Fisher: their

@@ -3,8 +3,8 @@
  * and one of times,
  *   cov(f(s, t), f(s', t')) = kernelscale c_S(|s - s'| / l_S) c_T(|t - t'| / l_T),
  * at all cells of a grid, of which a share is then observed, with noise (gpnn-methods-simulate(7),
- * equation 11.30).  Such a draw costs no more than one of each factor: f = L_S Z L_T',  L_S L_S' =
- * K_S,  L_T L_T' = K_T,  Z standard normal, sites by times.
+ * equation 11.30).  Such a draw costs no more than one of each factor:
+ *   f = L_S Z L_T',  L_S L_S' = K_S,  L_T L_T' = K_T,  Z standard normal, sites by times.
  *
  * Calling sequence: gpnn_separable_draw() into a zeroed object, gpnn_separable_release().
  */

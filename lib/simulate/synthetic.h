@@ -5,13 +5,15 @@
  * class or a count (simulate/observation.h).  It depends on the seed and its number alone.  Inputs,
  * functions, exposures and targets have random numbers of their own: changing the distribution of
  * the target leaves the others as they were.  Where the target is a class, each class has a
- * function of its own; the first ones do not depend on how many there are. The function is FUNCTION
- * a known one (simulate/function.h); not for classes EXACT      a draw of a Gaussian process, of at
- * most GPNN_PROCESS_MOST rows FEATURES   an approximate draw, of any number of rows
- * (simulate/process.h) LOCAL      a separate draw for each point and its nearest rows, for any
- * number of points (see gpnn-methods-simulate(7), section 11): an item is the point, with rank 0,
- * and its m nearest of n rows, nearest first; rows of different points are independent Warps change
- * the inputs that are written, not those that the function is evaluated at.
+ * function of its own; the first ones do not depend on how many there are.
+ * The function is
+ *   FUNCTION   a known one (simulate/function.h); not for classes
+ *   EXACT      a draw of a Gaussian process, of at most GPNN_PROCESS_MOST rows
+ *   FEATURES   an approximate draw, of any number of rows (simulate/process.h)
+ *   LOCAL      a separate draw for each point and its nearest rows, for any number of points (see
+ *              gpnn-methods-simulate(7), section 11): an item is the point, with rank 0, and its m
+ *              nearest of n rows, nearest first; rows of different points are independent
+ * Warps change the inputs that are written, not those that the function is evaluated at.
  *
  * Calling sequence: gpnn_synthetic_new(), gpnn_synthetic_make() or gpnn_synthetic_write() any
  * number of times, gpnn_synthetic_free().
@@ -38,7 +40,7 @@ enum gpnn_synthetic_kind {
 };
 
 /* Warps of a coordinate, which make a stationary process non-stationary (gpnn-methods-simulate(7),
- * equation 11.25). For gamma = 0 each is the identity. */
+ * equation 11.25).  For gamma = 0 each is the identity. */
 enum gpnn_warp_law {
   GPNN_WARP_NONE,
   GPNN_WARP_NEGATIVE, /* (1 + gamma) x where x < 0 */

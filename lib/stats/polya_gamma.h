@@ -1,7 +1,7 @@
 /*
  * polya_gamma: the Polya-Gamma distribution PG(1, 0) of the auxiliary variables that make
- * a logistic likelihood Gaussian (Polson, Scott and Windle 2013; gpnn-methods-classes(7),
- * equations 15.1, 15.16 and 15.17):
+ * a logistic likelihood Gaussian (Polson, Scott and Windle 2013; gpnn-methods-classes(7), equations
+ * 15.1, 15.16 and 15.17):
  *
  *   1 / (1 + exp(-f)) = 1/2 exp(f/2) E exp(-omega f^2 / 2),  omega ~ PG(1, 0)
  *

@@ -127,7 +127,7 @@ static inline double class_rows_weigh(const struct class_rows *r, const double *
   return (double)v;
 }
 
-/* The probabilities of the classes at 'x', as gpnn-methods(7) has them. */
+/* The probabilities of the classes at 'x', as gpnn-methods-classes(7) has them. */
 static inline void class_rows_classify(const struct class_rows *r, const double *x, int64_t self,
                                        size_t m, double *p)
 {

@@ -100,8 +100,8 @@ struct gpnn_cross_points gpnn_cross_inducing(const struct gpnn_cross *cross);
 
 /*
  * What inducing points take away from the variance of rows: |R c|^2 for the
- * correlations c of a row with the points and a root R (gpnn-methods-sparse(7), equations 17.3
- and 17.10).
+ * correlations c of a row with the points and a root R (gpnn-methods-sparse(7), equations 17.3 and
+ * 17.10).
  *
  * R is kept in strips of a few rows, each without the columns in which it is zero, so that
  * triangular roots take half the time.  Strips are kept in single precision, which halves it again,

@@ -4,7 +4,7 @@
  * large as the grid is ever stored (gpnn-methods-sparse(7), equations 17.34 to 17.36).
  *
  * Source: Thomas (2017), Scalable Inference and Private Co-training for Gaussian Processes, chapter
- * 2, in the form that gpnn-methods(7) gives it.
+ * 2, in the form that gpnn-methods-sparse(7) gives it.
  *
  * A grid has p dimensions, one for each input; dimension l has m_l points and rank q_l.  The kernel
  * is the product of one-dimensional ones, which for rbf is the usual kernel, and for others a

@@ -1,7 +1,7 @@
 /*
  * Collapsed: a sparse Gaussian process with inducing inputs, whose values have the distribution
- * that makes the bound on the log marginal likelihood largest (gpnn-methods-sparse(7),
- * equations 17.1 to 17.6).
+ * that makes the bound on the log marginal likelihood largest (gpnn-methods-sparse(7), equations
+ * 17.1 to 17.6).
  *
  * Source: Titsias (2009), Variational Learning of Inducing Variables in Sparse Gaussian Processes,
  * equations 9 and 10.
