@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 bool gpnn_multiply(size_t a, size_t b, size_t *product)
 {
@@ -46,4 +47,10 @@ char *gpnn_copy_text(const char *text, size_t length)
   if (length > 0) memcpy(copy, text, length);
   copy[length] = '\0';
   return copy;
+}
+
+size_t gpnn_machine_memory(void)
+{
+  long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGE_SIZE);
+  return pages > 0 && bytes > 0 ? (size_t)pages * (size_t)bytes : 0;
 }

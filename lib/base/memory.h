@@ -31,4 +31,7 @@ bool gpnn_grow(void *array, size_t *capacity, size_t needed, size_t item_bytes);
 /* A copy of 'length' bytes of 'text' and a terminating NUL, to be freed by the caller, or NULL. */
 char *gpnn_copy_text(const char *text, size_t length);
 
+/* Bytes of memory that the machine has; 0: the system does not say. */
+size_t gpnn_machine_memory(void);
+
 #endif

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/rng.h"
@@ -521,10 +520,10 @@ static enum gpnn_status check_memory(const struct gpnn_grid *grid, size_t column
 {
   const double gibi = 1024.0 * 1024 * 1024;
   struct gpnn_grid_cost cost = gpnn_grid_cost(grid);
-  long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGE_SIZE);
+  size_t memory = gpnn_machine_memory();
   double vectors = cost.vector * (double)columns * (GPNN_GRID_COST_ARRAYS + 1);
-  double there = (double)pages * (double)bytes;
-  if (pages <= 0 || bytes <= 0 || cost.factors + vectors <= there) return GPNN_OK;
+  double there = (double)memory;
+  if (memory == 0 || cost.factors + vectors <= there) return GPNN_OK;
   return gpnn_fail(
       err, GPNN_ENOMEM,
       "steps on all cells need about %.3g GiB, and this machine has %.3g: %.3g for the "

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "models/grid/system/system_private.h"
@@ -13,8 +12,8 @@
 /* A quarter of the machine's memory. */
 static size_t default_memory(void)
 {
-  long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGE_SIZE);
-  return pages > 0 && bytes > 0 ? (size_t)pages / 4 * (size_t)bytes : (size_t)1 << 30;
+  size_t memory = gpnn_machine_memory();
+  return memory > 0 ? memory / 4 : (size_t)1 << 30;
 }
 
 static enum gpnn_status check_finite(size_t n, const double *k, struct gpnn_error *err)
@@ -169,10 +168,10 @@ enum gpnn_status gpnn_grid_check_memory(const struct gpnn_grid *grid, size_t vec
                                         struct gpnn_error *err)
 {
   enum { SIZES = 300 };
-  long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGE_SIZE);
-  double there = (double)pages * (double)bytes, needed = needed_bytes(grid, vectors);
+  size_t memory = gpnn_machine_memory();
+  double there = (double)memory, needed = needed_bytes(grid, vectors);
   char sizes[SIZES];
-  if (pages <= 0 || bytes <= 0 || needed <= there) return GPNN_OK;
+  if (memory == 0 || needed <= there) return GPNN_OK;
   write_sizes(grid, sizes, sizeof sizes);
   return gpnn_fail(err, GPNN_ENOMEM,
                    "%s: their covariances and %zu vectors with a number for each cell need %.3g GB "
