@@ -1,4 +1,4 @@
-#include "cmd/index/changes.h"
+#include "cmd/index/index_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "cmd/common/shell.h"
 
-/* ---- names of columns --------------------------------------------------------------------- */
+/* ---- names of columns ---------------------------------------------------------------------- */
 
 struct named {
   const char *name;
@@ -70,7 +70,7 @@ void column_names_release(struct column_names *names)
   *names = (struct column_names){NULL, NULL};
 }
 
-/* ---- lists -------------------------------------------------------------------------------- */
+/* ---- lists --------------------------------------------------------------------------------- */
 
 /* A text that is being composed. */
 struct text {
@@ -149,7 +149,7 @@ static enum gpnn_status make_list(char **list, const struct listing *listing, co
   return text_end(&text, list, err);
 }
 
-/* ---- changes ------------------------------------------------------------------------------ */
+/* ---- changes ------------------------------------------------------------------------------- */
 
 /* Adds "LIST=FORMAT" for the dates in the format of column 'j', or "LIST" for ISO 8601. */
 static enum gpnn_status add_dates(struct index_changes *changes, struct listing *listing, size_t j,
@@ -301,7 +301,7 @@ void changes_apply(const struct index_changes *changes, struct cli *cli, struct 
   a->roles.n_dates = a->dates.n;
 }
 
-/* ---- the command -------------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------------------------- */
 
 /* Prints an option unless its value is NULL. */
 static void print_option(const char *name, const char *value, FILE *to)

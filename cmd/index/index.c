@@ -1,4 +1,4 @@
-#include "cmd/index/index.h"
+#include "cmd/index/index_private.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -12,19 +12,14 @@
 #include "cmd/common/output.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
-#include "cmd/index/classes.h"
-#include "cmd/index/report.h"
-#include "cmd/index/summary.h"
-#include "cmd/index/survey.h"
 #include "dataset/index.h"
-#include "table/date.h"
 
 enum { PAPER_CALIBRATION_ROWS = 1000 };
 
 /* The unfinished index file, for the signal handler. */
 static const char *volatile unfinished;
 
-/* ---- options ------------------------------------------------------------------------------ */
+/* ---- options ------------------------------------------------------------------------------- */
 
 /* An option that only makes sense when a table is read; NULL if none was given. */
 static const char *table_option(const struct cli *cli)
@@ -104,12 +99,12 @@ bool index_resolve(const struct cli *cli, void *arguments)
          cli_check_overwrite(cli, a->output, a->metric != NULL ? a->metric : cli_operand(cli, 0));
 }
 
-/* ---- writing ------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------- */
 
 static void describe_search(const struct cli *cli, const struct gpnn_search *search)
 {
   const struct gpnn_search_report *report = gpnn_search_describe(search);
-  index_report_search(cli, report);
+  report_search(cli, report);
   cli_note(cli, "search %s, recall %.4f of %zu neighbours", gpnn_search_name(report->kind),
            report->recall, report->neighbours);
 }
@@ -129,146 +124,6 @@ static enum gpnn_status write_index(const struct cli *cli, const char *output,
              gpnn_search_describe(search)->recall, options->recall);
   gpnn_search_free(search);
   return GPNN_OK;
-}
-
-/* The name of target 't', masked. */
-static const char *target_name(const struct gpnn_schema *schema, size_t t,
-                               char name[GPNN_MASK_BYTES])
-{
-  return gpnn_schema_column_name(t == 0 ? &schema->target : &schema->more[t - 1], name);
-}
-
-static void warn_of_outlier(const struct cli *cli, const char *name,
-                            const struct gpnn_training *training)
-{
-  static const double most = 0.5;
-  char target[GPNN_MASK_BYTES];
-  if (training->outlier_rows <= 2 || training->outlier_fraction <= most) return;
-  target_name(&training->dataset.schema, training->outlier_target, target);
-  cli_warn(
-      cli, "%s: one row, whose target%s%s%s is %.6g, has %.0f %% of the target's variance: a slip?",
-      name, training->dataset.n_more > 0 ? " " : "", training->dataset.n_more > 0 ? target : "",
-      training->dataset.offset != NULL ? " minus its offset" : "", training->outlier,
-      100 * training->outlier_fraction);
-}
-
-enum { VALUE_BYTES = 40 }; /* room for a number or a date */
-
-/* Writes a number as a user would type it. */
-static const char *write_value(char out[VALUE_BYTES], const struct gpnn_column *column,
-                               double value)
-{
-  if (column->date != NULL) return gpnn_date_write(out, value);
-  gpnn_number_write(out, value);
-  if (value > -1e15 && value < 1e15 && value == (double)(int64_t)value)
-    snprintf(out, VALUE_BYTES, "%.0f", value);
-  return out;
-}
-
-/* Writes one of the limits of what is not far. */
-static const char *write_limit(char out[VALUE_BYTES], const struct gpnn_column *column,
-                               double value)
-{
-  if (column->date != NULL) return gpnn_date_write(out, value);
-  snprintf(out, VALUE_BYTES, "%.6g", value);
-  return out;
-}
-
-/* Warns about cells of one input that lie far outside the rest.  A value that occurs twice is more
- * likely a code than a slip. */
-static void warn_of_far(const struct cli *cli, const char *name, const struct gpnn_schema *schema,
-                        struct gpnn_feature_cursor *at, const struct gpnn_outliers *outliers)
-{
-  char shown[GPNN_MASK_BYTES], value[VALUE_BYTES], low[VALUE_BYTES], high[VALUE_BYTES];
-  const struct gpnn_column *column = gpnn_schema_feature_input(schema, at, outliers->column);
-  gpnn_schema_feature_name(schema, at, outliers->column, shown);
-  write_value(value, column, outliers->value);
-  write_limit(low, column, outliers->low);
-  write_limit(high, column, outliers->high);
-  /* The table may write a date in another way. */
-  bool is_date = column->date != NULL;
-  if (outliers->n_equal > 1)
-    cli_warn(cli,
-             "%s: column '%s': %zu cells are %s, far outside the rest (%s to %s): a code for "
-             "\"missing\"? --na %s --skip-bad%s",
-             name, shown, outliers->n_equal, value, low, high, is_date ? "TEXT" : value,
-             is_date ? ", with its text in the table" : "");
-  else if (outliers->n == 1)
-    cli_warn(cli, "%s: column '%s': one cell is %s, far outside the rest (%s to %s): a slip?", name,
-             shown, value, low, high);
-  else
-    cli_warn(cli,
-             "%s: column '%s': %zu cells, %s one of them, are far outside the rest (%s to %s): "
-             "slips?",
-             name, shown, outliers->n, value, low, high);
-}
-
-static void warn_of_all_far(const struct cli *cli, const char *name,
-                            const struct gpnn_training *training)
-{
-  enum { SHOWN = 10 };
-  const struct gpnn_outlier_columns *outliers = &training->outlier_columns;
-  struct gpnn_feature_cursor at = {0};
-  for (size_t f = 0; f < outliers->n && f < SHOWN; f++)
-    warn_of_far(cli, name, &training->dataset.schema, &at, &outliers->of[f]);
-  if (outliers->n > SHOWN)
-    cli_warn(cli, "%s: %zu more columns have cells far outside the rest", name,
-             outliers->n - SHOWN);
-}
-
-static void describe_copies(const struct cli *cli, const char *name,
-                            const struct gpnn_training *training)
-{
-  if (training->n_dropped > 0)
-    cli_warn(cli, "%s: %zu rows equal an earlier one and are left out: %zu remain", name,
-             training->n_dropped, training->n);
-  if (training->set != NULL)
-    cli_warn(
-        cli,
-        "%s: %zu of %zu rows equal others in inputs and target (%zu are different): copies are "
-        "left out together when errors are estimated; if a row is one observation read "
-        "several times, use --unique",
-        name, training->n_copied, training->n, training->n_sets);
-}
-
-/* Warns about an input that is the target in other units, which is seldom known beforehand. */
-static void warn_of_target(const struct cli *cli, const char *name,
-                           const struct gpnn_dataset *dataset)
-{
-  char shown[GPNN_MASK_BYTES];
-  size_t j = dataset->coordinates == NULL ? SIZE_MAX : gpnn_dataset_find_copy_of_target(dataset);
-  if (j == SIZE_MAX) return;
-  gpnn_schema_feature_name(&dataset->schema, NULL, dataset->coordinates[j].feature, shown);
-  cli_warn(cli, "%s: input '%s' is the target in other units: is it known before that? (--drop)",
-           name, shown);
-}
-
-static void describe_training(const struct cli *cli, const struct gpnn_table *table,
-                              const struct gpnn_training *training)
-{
-  const char *name = gpnn_table_name(table);
-  const struct gpnn_dataset *dataset = &training->dataset;
-  const struct gpnn_scaling *scaling = &dataset->scaling;
-  char shown[GPNN_MASK_BYTES];
-  struct gpnn_feature_cursor at = {0};
-  describe_copies(cli, name, training);
-  warn_of_outlier(cli, name, training);
-  warn_of_all_far(cli, name, training);
-  classes_describe(cli, name, training);
-  warn_of_target(cli, name, dataset);
-  if (scaling->n_out < scaling->n_in)
-    cli_warn(cli, "%s: %zu of %zu %s do not vary and are dropped", name,
-             scaling->n_in - scaling->n_out, scaling->n_in,
-             scaling->method == GPNN_SCALING_WHITEN ? "directions of the inputs" : "inputs");
-  for (size_t j = 0; j < scaling->n_in; j++)
-    if (!gpnn_scaling_keeps(&dataset->scaling, j))
-      cli_note(cli, "dropped: column '%s'",
-               gpnn_schema_feature_name(&dataset->schema, &at, j, shown));
-  for (size_t t = 0; t <= dataset->n_more; t++)
-    if (training->n_lacking[t] > 0)
-      cli_note(cli, "%s: %zu of %zu rows lack target '%s'", name, training->n_lacking[t],
-               training->n, target_name(&dataset->schema, t, shown));
-  if (!cli_given(cli, "shown-as")) summary_say(cli, table, dataset); /* else it is reported there */
 }
 
 static void show_rows_read(size_t n_rows, double share)
@@ -323,7 +178,7 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
   if (status == GPNN_OK) {
     describe_training(cli, table, &training);
     survey_suggest(cli, a, table, &training);
-    index_report_training(cli, table, &training);
+    report_training(cli, table, &training);
     snprintf(provenance, sizeof provenance, "asked-search\t%s\nwhiten-eps\t%g\n",
              gpnn_search_name(a->search.kind), a->training.whiten_eps);
     training.dataset.provenance = provenance;

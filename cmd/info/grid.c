@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "dataset/grid.h"
-#include "dataset/grid_cost.h"
 
 /* Marks the levels that have observations, those of one factor after another. */
 static bool *mark_levels(const struct gpnn_grid *grid, size_t *level)

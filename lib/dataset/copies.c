@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-/* ---- hashes ------------------------------------------------------------------------------- */
+/* ---- hashes -------------------------------------------------------------------------------- */
 
 /* The finaliser of MurmurHash3, a bijection whose output bits depend on all input bits. */
 static uint64_t mix(uint64_t h)
@@ -42,7 +42,7 @@ enum gpnn_status gpnn_copies_add(struct gpnn_copies *copies, const struct gpnn_d
   return GPNN_OK;
 }
 
-/* ---- counting ----------------------------------------------------------------------------- */
+/* ---- counting ------------------------------------------------------------------------------ */
 
 /* Rows of one hash: those to predict, those drawn from the training rows, all training rows. */
 struct entry {

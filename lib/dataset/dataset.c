@@ -9,7 +9,7 @@
 #include "stats/moments.h"
 #include "stats/transform.h"
 
-/* ---- targets ------------------------------------------------------------------------------ */
+/* ---- targets ------------------------------------------------------------------------------- */
 
 enum gpnn_status gpnn_dataset_new_views(struct gpnn_dataset_source *source, struct gpnn_error *err)
 {
@@ -145,7 +145,7 @@ double gpnn_dataset_standardise(const struct gpnn_dataset *dataset, double y)
   return (y - dataset->scaling.y_mean) / dataset->scaling.y_sd;
 }
 
-/* ---- inputs ------------------------------------------------------------------------------- */
+/* ---- inputs -------------------------------------------------------------------------------- */
 
 enum gpnn_status gpnn_dataset_list_coordinates(struct gpnn_dataset *dataset,
                                                struct gpnn_coordinate **list,
@@ -189,7 +189,7 @@ const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset, size_t g
   return gpnn_schema_group_name(&dataset->schema, NULL, dataset->coordinates[j].feature, name);
 }
 
-/* ---- copies ------------------------------------------------------------------------------- */
+/* ---- copies -------------------------------------------------------------------------------- */
 
 bool gpnn_dataset_has_copies(const struct gpnn_dataset *dataset)
 {
@@ -217,7 +217,7 @@ size_t gpnn_dataset_distinct(const struct gpnn_dataset *dataset, bool *is_first)
   return n;
 }
 
-/* ---- search ------------------------------------------------------------------------------- */
+/* ---- search -------------------------------------------------------------------------------- */
 
 struct gpnn_search_report gpnn_dataset_search_report(const struct gpnn_dataset *dataset)
 {

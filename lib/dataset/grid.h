@@ -57,6 +57,35 @@ size_t gpnn_grid_size(const struct gpnn_grid *grid);
 /* Writes the level of each factor of cell 'cell' to 'level' (n_factors). */
 void gpnn_grid_levels(const struct gpnn_grid *grid, int64_t cell, size_t *level);
 
+/* ---- what predictions on a grid will cost -------------------------------------------------- */
+
+/* What the figures assume: draws solved together, the arrays of conjugate gradients for each,
+ * pivots and eigenpairs of a preconditioner. */
+enum {
+  GPNN_GRID_COST_DRAWS = 64,
+  GPNN_GRID_COST_ARRAYS = 5,
+  GPNN_GRID_COST_PIVOTS = 100,
+  GPNN_GRID_COST_EIGENPAIRS = 4000
+};
+
+/* Bytes but for the last three.  With a single solve at a time, 'draws' is 'vector' times the
+ * arrays. */
+struct gpnn_grid_cost {
+  double factors; /* the matrices of all factors */
+  double vector;  /* a number for each cell of the grid */
+  double draws;   /* conjugate gradients for all draws at a time */
+  double pivoted; /* preconditioner: pivoted Cholesky, 100 columns */
+  double eigen;   /* preconditioner: at most 4000 eigenpairs, and a block for each level of the
+                     first factor */
+  double flops;   /* of a product of the covariance with a vector */
+  double missing_time, missing_memory; /* the share of missing cells above which products with the
+                                          matrix of the observed cells alone are faster, or smaller;
+                                          negative: any */
+};
+
+/* Numbers are doubles, as some are too large for integers (gpnn-methods(7), equation 16.12). */
+struct gpnn_grid_cost gpnn_grid_cost(const struct gpnn_grid *grid);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,7 +12,7 @@
 #include "stats/row_source.h"
 #include "stats/sum.h"
 
-/* ---- levels ------------------------------------------------------------------------------- */
+/* ---- levels -------------------------------------------------------------------------------- */
 
 struct placed {
   double x;
@@ -80,7 +80,7 @@ static enum gpnn_status check_levels(const struct gpnn_grid_reading *reading, co
   return GPNN_OK;
 }
 
-/* ---- cells -------------------------------------------------------------------------------- */
+/* ---- cells --------------------------------------------------------------------------------- */
 
 struct observation {
   int64_t cell;
@@ -225,7 +225,7 @@ static enum gpnn_status count_empty(struct gpnn_grid_reading *reading, struct gp
   return GPNN_OK;
 }
 
-/* ---- standardisation ---------------------------------------------------------------------- */
+/* ---- standardisation ----------------------------------------------------------------------- */
 
 /* Rows in memory, as a source. */
 struct rows {

@@ -12,7 +12,7 @@
 
 static const uint32_t bad_level = UINT32_MAX;
 
-/* ---- columns ------------------------------------------------------------------------------ */
+/* ---- columns ------------------------------------------------------------------------------- */
 
 /* Appends the items of a LIST to '*list', which it frees and replaces. */
 static enum gpnn_status append_list(char **list, const char *more, struct gpnn_error *err)
@@ -184,7 +184,7 @@ enum gpnn_status gpnn_grid_reading_begin(struct gpnn_grid_reading *reading,
              : status;
 }
 
-/* ---- levels ------------------------------------------------------------------------------- */
+/* ---- levels -------------------------------------------------------------------------------- */
 
 enum gpnn_status gpnn_grid_reading_grow(struct gpnn_grid_axis *axis, size_t n,
                                         struct gpnn_error *err)
@@ -306,7 +306,7 @@ static enum gpnn_status find_level(struct gpnn_grid_reading *reading, struct gpn
   return GPNN_OK;
 }
 
-/* ---- rows --------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------- */
 
 /* Adds an observation; its levels are those in 'level'. */
 static enum gpnn_status add_observation(struct gpnn_grid_reading *reading, const uint32_t *level,

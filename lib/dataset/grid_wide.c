@@ -11,7 +11,7 @@
 #include "table/columns.h"
 #include "table/date.h"
 
-/* ---- which columns ------------------------------------------------------------------------ */
+/* ---- which columns ------------------------------------------------------------------------- */
 
 /* Marks the columns of a LIST, which may be NULL. */
 static enum gpnn_status mark(const struct gpnn_table *table, const char *list, bool *marked,
@@ -59,7 +59,7 @@ static enum gpnn_status list_times(struct gpnn_grid_reading *reading,
   return status;
 }
 
-/* ---- what their names say ----------------------------------------------------------------- */
+/* ---- what their names say ------------------------------------------------------------------ */
 
 /* The part of each name between what all begin and end with, without cutting into a number. */
 static void find_common(const struct gpnn_grid_reading *reading, const struct gpnn_table *table,
@@ -133,7 +133,7 @@ static bool read_times(const struct gpnn_grid_reading *reading, const struct gpn
   return numbers || *are_dates || within;
 }
 
-/* ---- the schema --------------------------------------------------------------------------- */
+/* ---- the schema ---------------------------------------------------------------------------- */
 
 static enum gpnn_status set_name(struct gpnn_column *column, const char *name,
                                  struct gpnn_error *err)

@@ -8,7 +8,7 @@
 #include "dataset/grid_reading.h"
 #include "dataset/index_private.h"
 
-/* ---- writing ------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------- */
 
 /* The factors, and how many inputs of the schema are theirs. */
 void gpnn_index_compose_factors(struct blob *blob, const struct gpnn_index_contents *contents)
@@ -60,7 +60,7 @@ enum gpnn_status gpnn_index_write_counts(struct gpnn_index_writing *writing,
                                 grid->n_cells * sizeof *grid->counts, err);
 }
 
-/* ---- reading ------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------- */
 
 /* The columns of a factor that vary, of those from input 'first' on. */
 static size_t count_kept(const struct gpnn_scaling *scaling, size_t first, size_t n_inputs)

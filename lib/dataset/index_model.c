@@ -8,7 +8,7 @@
 #include "container/state.h"
 #include "dataset/index_private.h"
 
-/* ---- writing ------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------- */
 
 enum gpnn_status gpnn_index_write_list(struct gpnn_index_writing *writing,
                                        const struct gpnn_index_section *section,
@@ -41,7 +41,7 @@ enum gpnn_status gpnn_index_write_data(struct gpnn_index_writing *writing,
   return status == GPNN_OK ? gpnn_container_end(writing->writer, err) : status;
 }
 
-/* ---- reading ------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------- */
 
 static enum gpnn_status damaged(const struct gpnn_index *index, const char *target,
                                 const char *name, struct gpnn_error *err)

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "dataset/index_private.h"
 
-/* ---- presence ----------------------------------------------------------------------------- */
+/* ---- presence ------------------------------------------------------------------------------ */
 
 /* Target 't' of all training or calibration rows, NaN where it is missing. */
 static const double *target_of(const struct gpnn_dataset *rows, size_t t, bool calibration)
@@ -49,7 +49,7 @@ enum gpnn_status gpnn_index_count_present(const struct gpnn_dataset *rows,
   return GPNN_OK;
 }
 
-/* ---- arrays ------------------------------------------------------------------------------- */
+/* ---- arrays -------------------------------------------------------------------------------- */
 
 /* What there is of each row, in the order of the section. */
 enum { INPUTS, TARGET, REGRESSORS, NOISE, OFFSET, EXPOSURE, GROUP, ARRAYS };
@@ -118,7 +118,7 @@ static bool next_part(const struct gpnn_dataset *rows, const struct gpnn_index_p
   return false;
 }
 
-/* ---- writing ------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------- */
 
 bool gpnn_index_parts_bytes(const struct gpnn_dataset *rows,
                             const struct gpnn_index_present *present, size_t *bytes)
@@ -218,7 +218,7 @@ enum gpnn_status gpnn_index_write_parts(struct gpnn_index_writing *writing,
   return status == GPNN_OK ? gpnn_container_end(writing->writer, err) : status;
 }
 
-/* ---- reading ------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------- */
 
 /* Points a view to its own rows. */
 static void set_rows(struct gpnn_dataset *view, const struct part *part,

@@ -48,7 +48,7 @@ struct gpnn_index {
                                one may be open at a time */
 };
 
-/* ---- the fingerprint ------------------------------------------------------------------------ */
+/* ---- the fingerprint ----------------------------------------------------------------------- */
 
 /* Columns and rows have separate hashes, so that parameters can distinguish an index with other
  * columns from one with other rows.  Begins zeroed; then for each hashed section in turn
@@ -70,7 +70,7 @@ void gpnn_fingerprint_add(struct gpnn_fingerprint *print, const struct gpnn_inde
 /* The fingerprint: the hash of the columns in the upper 32 bits, of the rest in the lower. */
 uint64_t gpnn_fingerprint_value(const struct gpnn_fingerprint *print);
 
-/* ---- sections ------------------------------------------------------------------------------- */
+/* ---- sections ------------------------------------------------------------------------------ */
 
 /* The dataset that a file holds or is to hold, of all rows. */
 struct gpnn_index_contents {
@@ -166,7 +166,7 @@ const struct gpnn_container_format *gpnn_index_format(enum gpnn_container_kind k
 void gpnn_index_shape(const struct gpnn_index_section *section, const struct gpnn_dataset *dataset,
                       size_t *n, size_t *d);
 
-/* ---- what compose and decode (index_columns.c) ----------------------------------------------- */
+/* ---- what compose and decode (index_columns.c) --------------------------------------------- */
 
 /* The inputs and the first target; then further targets, regressors, known noise and kinds of
  * inputs. */
@@ -214,8 +214,7 @@ void gpnn_index_decode_grid(struct cursor *cursor, struct gpnn_index *index);
 void gpnn_index_compose_levels(struct blob *blob, const struct gpnn_index_contents *contents);
 bool gpnn_index_has_counts(const struct gpnn_index_contents *contents);
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing ------------------------------------------------------------------------------- */
 
 /* Writes and hashes a section that is in memory, block by block while each is in the cache,
  * evicting pages of the dataset's mapping behind it. */
@@ -233,8 +232,7 @@ gpnn_index_writer gpnn_index_write_cells, gpnn_index_write_counts;
 gpnn_index_writer gpnn_index_write_list, gpnn_index_write_data;
 gpnn_index_writer gpnn_index_write_parts;
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------------------------- */
 
 /* Reads everything but the search from the open container: small sections are checked and copied;
  * rows stay where they are mapped, unchecked. */
@@ -267,8 +265,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_find_items(const struct gpnn_index *
                                                        size_t width, const void **items,
                                                        struct gpnn_error *err);
 
-/* ---- rows of targets that some rows lack ------------------------------------------------------
- */
+/* ---- rows of targets that some rows lack --------------------------------------------------- */
 
 /* An index stores those that have the target once more (section PART of gpnn-index(5)).  'rows' is
  * the dataset of all rows, whose targets are NaN where they are missing, and 'present' has an entry

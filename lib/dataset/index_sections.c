@@ -178,7 +178,7 @@ static bool has_noise(const struct gpnn_index_contents *contents)
   return contents->dataset->schema.has_noise;
 }
 
-/* ---- standardisation ------------------------------------------------------------------------ */
+/* ---- standardisation ----------------------------------------------------------------------- */
 
 static void compose_moments(struct blob *blob, const struct gpnn_index_contents *contents)
 {
@@ -307,7 +307,7 @@ static void decode_step(struct cursor *cursor, enum gpnn_step_number step, struc
   require(cursor, gpnn_step(step)->is_valid(learnt));
 }
 
-/* ---- search --------------------------------------------------------------------------------- */
+/* ---- search -------------------------------------------------------------------------------- */
 
 static void compose_search(struct blob *blob, const struct gpnn_index_contents *contents)
 {
@@ -406,7 +406,7 @@ static enum gpnn_status write_structure(struct gpnn_index_writing *writing,
   return gpnn_container_end(writing->writer, err);
 }
 
-/* ---- the table ------------------------------------------------------------------------------ */
+/* ---- the table ----------------------------------------------------------------------------- */
 
 enum {
   INDEX = 1 << GPNN_CONTAINER_INDEX,
@@ -569,7 +569,7 @@ void gpnn_index_shape(const struct gpnn_index_section *section, const struct gpn
   *d = by_target ? rows : width[section->rows.width];
 }
 
-/* ---- the fingerprint ------------------------------------------------------------------------ */
+/* ---- the fingerprint ----------------------------------------------------------------------- */
 
 /* Mixes in eight bytes at a time, the last padded with zeros, each by a bijection, so that changing
  * any one of them changes the hash. */

@@ -359,7 +359,8 @@ static enum gpnn_status learn_in_turn(struct gpnn_scaling *learnt,
   enum gpnn_status status = GPNN_OK;
   for (size_t s = 0; s < GPNN_STEPS && learnt->method != GPNN_SCALING_NONE; s++) {
     struct gpnn_learnt of_step = {0}; /* until it is complete, rows are read without it */
-    status = gpnn_step(s)->learn(&of_step, columns, &source, err);
+    status = gpnn_step(s)->learn(&of_step, &columns->steps, columns->n_in, columns->features,
+                                 &source, err);
     if (status != GPNN_OK) return status;
     learnt->steps[s] = of_step;
   }

@@ -77,10 +77,7 @@ struct gpnn_scaling_columns {
   size_t n_regressors;
   const bool *are_classes; /* 1 + n_more: targets that are classes and stay as they are, with mean 0
                               and sd 1; NULL: none are */
-  /* NULL: inputs get no limits.  Otherwise they do where they need them (dataset/steps.h), except
-   * under none, and this describes their outliers. */
-  struct gpnn_outlier_columns *outliers;
-  bool compresses;                  /* long tails, except under none */
+  struct gpnn_step_options steps;   /* ignored under none */
   size_t n_given;                   /* 0, or 1 + n_more: */
   const struct gpnn_moments *given; /* mean and sd to standardise each target by, all of numbers,
                                         whatever its rows; NULL: those of its rows */

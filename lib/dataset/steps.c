@@ -2,26 +2,27 @@
 
 #include <stdlib.h>
 
-#include "dataset/scaling.h"
 #include "dataset/steps_private.h"
 
 static enum gpnn_status learn_limits(struct gpnn_learnt *learnt,
-                                     const struct gpnn_scaling_columns *columns,
+                                     const struct gpnn_step_options *options, size_t n,
+                                     const struct gpnn_feature *features,
                                      const struct gpnn_row_source *rows, struct gpnn_error *err)
 {
-  if (columns->outliers == NULL) return GPNN_OK;
-  return gpnn_limits_learn(learnt, columns->outliers, rows, columns->n_in, columns->features, err);
+  if (options->outliers == NULL) return GPNN_OK;
+  return gpnn_limits_learn(learnt, options->outliers, rows, n, features, err);
 }
 
 static enum gpnn_status learn_tails(struct gpnn_learnt *learnt,
-                                    const struct gpnn_scaling_columns *columns,
+                                    const struct gpnn_step_options *options, size_t n,
+                                    const struct gpnn_feature *features,
                                     const struct gpnn_row_source *rows, struct gpnn_error *err)
 {
-  if (!columns->compresses) return GPNN_OK;
-  return gpnn_tails_learn(learnt, rows, columns->n_in, columns->features, err);
+  if (!options->compresses) return GPNN_OK;
+  return gpnn_tails_learn(learnt, rows, n, features, err);
 }
 
-/* Of numbers that are one for each feature, then another for each. */
+/* Where there is one number for each feature, then another for each. */
 static double show_number(const struct gpnn_learnt *learnt, size_t j, size_t k)
 {
   return learnt->numbers[k * learnt->n_features + j];

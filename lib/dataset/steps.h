@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-struct gpnn_row_source;      /* stats/row_source.h */
-struct gpnn_scaling_columns; /* dataset/scaling.h */
+struct gpnn_feature;    /* table/schema.h */
+struct gpnn_row_source; /* stats/row_source.h */
 
 /* In the order in which they are learnt and applied. */
 enum gpnn_step_number { GPNN_STEP_LIMITS, GPNN_STEP_TAILS, GPNN_STEPS };
@@ -31,15 +31,24 @@ struct gpnn_learnt {
   double *numbers; /* owned; NULL: the step leaves all features as they are */
 };
 
+/* Which steps are wanted, where they are needed. */
+struct gpnn_step_options {
+  struct gpnn_outlier_columns
+      *outliers;   /* limits, and where to describe the outliers; NULL: none */
+  bool compresses; /* long tails */
+};
+
 enum { GPNN_STEP_SHOWN = 2 };
 
 struct gpnn_step {
   const char *name;                   /* of the list in which gpnn-info shows it */
   const char *shown[GPNN_STEP_SHOWN]; /* names of the numbers of a feature there */
 
-  /* Learns the features of 'rows', if 'columns' ask for it; 'learnt' is zeroed, and stays so if
-   * there is nothing to do.  GPNN_ENOMEM, and whatever 'rows' fails with. */
-  enum gpnn_status (*learn)(struct gpnn_learnt *learnt, const struct gpnn_scaling_columns *columns,
+  /* Learns the first 'n' columns of 'rows', described by 'features' (NULL: numbers without unit),
+   * if the step is wanted; 'learnt' is zeroed, and stays so if there is nothing to do. GPNN_ENOMEM,
+   * and whatever 'rows' fails with. */
+  enum gpnn_status (*learn)(struct gpnn_learnt *learnt, const struct gpnn_step_options *options,
+                            size_t n, const struct gpnn_feature *features,
                             const struct gpnn_row_source *rows, struct gpnn_error *err);
 
   /* True if numbers that were read from a file, all of them finite, could have been learnt. */
@@ -59,7 +68,7 @@ struct gpnn_step {
 
 const struct gpnn_step *gpnn_step(enum gpnn_step_number number);
 
-/* ---- what learning the limits found --------------------------------------------------------- */
+/* ---- what learning the limits found -------------------------------------------------------- */
 
 /* The outliers of a column. */
 struct gpnn_outliers {

@@ -8,7 +8,7 @@
 /* Of Laplace's distribution. */
 static const double most_kurtosis = 6;
 
-/* ---- kurtosis ----------------------------------------------------------------------------- */
+/* ---- kurtosis ------------------------------------------------------------------------------ */
 
 /* Powers of the distances from the centre, in spreads, up to the fourth. */
 enum { POWERS = 4 };
@@ -47,7 +47,7 @@ static bool is_long(size_t n, const double *sum)
   return !(fourth <= most_kurtosis * variance * variance);
 }
 
-/* ---- tails -------------------------------------------------------------------------------- */
+/* ---- tails --------------------------------------------------------------------------------- */
 
 static enum gpnn_status set_tails(struct gpnn_learnt *tails, size_t n, size_t n_in,
                                   const struct gpnn_spread *columns, const double *sum,

@@ -19,7 +19,7 @@ struct gpnn_transformed {
   } * targets; /* owned */
 };
 
-/* ---- which targets a transform takes ------------------------------------------------------ */
+/* ---- which targets a transform takes ------------------------------------------------------- */
 
 static enum gpnn_status refuse(const struct gpnn_dataset *dataset, enum gpnn_transform_kind kind,
                                const char *rows, size_t row, double y, struct gpnn_error *err)
@@ -69,7 +69,7 @@ enum gpnn_status gpnn_transformed_check(const struct gpnn_dataset *dataset,
                        err);
 }
 
-/* ---- fit ---------------------------------------------------------------------------------- */
+/* ---- fit ----------------------------------------------------------------------------------- */
 
 /* The rows with the least and the greatest target. */
 static void find_extremes(const struct gpnn_dataset *dataset, size_t extremes[2])
@@ -152,7 +152,7 @@ enum gpnn_status gpnn_transformed_fit(struct gpnn_transform *transform,
   return status;
 }
 
-/* ---- views -------------------------------------------------------------------------------- */
+/* ---- views --------------------------------------------------------------------------------- */
 
 static enum gpnn_status transform_view(struct target *target, struct gpnn_dataset *view,
                                        const struct gpnn_transform *transform,

@@ -40,7 +40,7 @@ make_files() {
 # predict_from FOLDER: what the files there predict, in index.tsv, grid.tsv and model.tsv.
 predict_from() {
   gpnn-predict "$1/index.gpi" -p "$1/index.par" "$kept/queries.tsv" >index.tsv
-  gpnn-grid predict "$1/grid.gpi" -p "$1/grid.gps" "$kept/queries.tsv" >grid.tsv
+  gpnn-grid predict --variance exact "$1/grid.gpi" -p "$1/grid.gps" "$kept/queries.tsv" >grid.tsv
   gpnn-predict "$1/model.gpm" "$kept/queries.tsv" >model.tsv
 }
 

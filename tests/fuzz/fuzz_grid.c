@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dataset/grid_cost.h"
+#include "dataset/grid.h"
 #include "dataset/grid_reading.h"
 #include "dataset/index.h"
 #include "fuzz.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dataset/grid_cost.h"
+#include "dataset/grid.h"
 #include "dataset/index.h"
 #include "dataset/reader.h"
 #include "scratch.h"

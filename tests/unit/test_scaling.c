@@ -196,7 +196,8 @@ static void learn_pairs(struct gpnn_scaling *scaling, enum gpnn_scaling_method m
   double *rows = make_pairs(2000, wild);
   struct gpnn_outlier_columns outliers = {0};
   const struct gpnn_row_source source = {2000, 3, read_pairs, rows, 1};
-  const struct gpnn_scaling_columns columns = {.n_in = 2, .outliers = limits ? &outliers : NULL};
+  const struct gpnn_scaling_columns columns = {.n_in = 2,
+                                               .steps.outliers = limits ? &outliers : NULL};
   assert_ok(gpnn_scaling_learn_rows(scaling, method, 0, &columns, &source, NULL, &err));
   assert_int_equal(outliers.n, limits && wild != 0 && method != GPNN_SCALING_NONE ? 2 : 0);
   gpnn_outlier_columns_release(&outliers);

@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "dataset/grid_cost.h"
+#include "dataset/grid.h"
 #include "likelihood/logistic.h"
 #include "linalg/optimize.h"
 #include "models/grid/fit/fit_private.h"
