@@ -83,12 +83,6 @@ static enum gpnn_status read_whole(struct gpnn_parameters_reader *reader, const 
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_parameters_read_list(struct gpnn_parameters_reader *reader, const char *name,
-                                           struct gpnn_span values, double **list, size_t *n)
-{
-  return read_list(reader, name, values, GPNN_PARAMETERS_ANY, list, n);
-}
-
 /* ---- the model ---------------------------------------------------------------------------- */
 
 static enum gpnn_status read_kernel(struct gpnn_parameters_reader *reader, struct gpnn_span word)

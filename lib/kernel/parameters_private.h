@@ -145,13 +145,6 @@ GPNN_PRINTF(2, 3)
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_refuse_block(struct gpnn_parameters_reader *reader,
                                                               const char *format, ...);
 
-/* Appends all numbers of 'values' to '*list', which has '*n' and is owned by the caller even after
- * a failure. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_list(struct gpnn_parameters_reader *reader,
-                                                           const char *name,
-                                                           struct gpnn_span values, double **list,
-                                                           size_t *n);
-
 /* Copies the learnt omega of parameters, if it has any, from the state that they came with; 'name'
  * is that of the stream.  GPNN_EFORMAT: they are not there, or not finite. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_take_omega(struct gpnn_parameters *params,
