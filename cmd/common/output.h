@@ -6,7 +6,7 @@
 #define GPNN_CMD_COMMON_OUTPUT_H
 
 #include "base/status.h"
-#include "table/npy_text.h"
+#include "table/npy.h"
 #include "table/stream.h"
 
 /* Opens 'path' ("-": standard output) for writing. */

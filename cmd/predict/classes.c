@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "models/labels.h"
-#include "table/npy_text.h"
+#include "table/npy.h"
 
 /* ---- options ------------------------------------------------------------------------------ */
 

@@ -9,7 +9,6 @@
 #include "cmd/common/progress.h"
 #include "cmd/simulate/law.h"
 #include "simulate/process.h"
-#include "simulate/separable.h"
 
 struct arguments {
   size_t sites, times, dimension;

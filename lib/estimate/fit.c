@@ -11,7 +11,7 @@
 #include "kernel/rotation.h"
 #include "likelihood/categorical.h"
 #include "linalg/cholesky.h"
-#include "vecchia/regress.h"
+#include "vecchia/gls.h"
 
 /* ---- where to start --------------------------------------------------------------------- */
 

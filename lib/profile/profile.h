@@ -20,11 +20,41 @@
 
 #include "base/status.h"
 #include "profile/cell.h"
-#include "profile/patterns.h"
 #include "table/date.h"
 #include "table/groups.h"
 #include "table/schema.h"
 #include "table/table.h"
+
+/* A column, and one of up to eight reasons why its value cannot be used. */
+struct gpnn_lack {
+  uint32_t column;
+  uint32_t why;
+};
+
+struct gpnn_patterns {
+  size_t n_placeless; /* rows without a place */
+  struct gpnn_groups groups;
+  size_t n, capacity;
+  struct gpnn_pattern {
+    size_t begin, length; /* in 'lacks' */
+    size_t n_rows;
+  } * patterns; /* owned */
+  size_t n_lacks, lacks_capacity;
+  struct gpnn_lack *lacks; /* owned */
+};
+
+/* Adds a row that lacks 'n' > 0 values, by ascending columns.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_patterns_add(struct gpnn_patterns *patterns, size_t n,
+                                                   const struct gpnn_lack *lacks,
+                                                   struct gpnn_error *err);
+
+/* How many rows lack a value that 'is_needed' by 'context'. */
+size_t gpnn_patterns_count(const struct gpnn_patterns *patterns,
+                           bool (*is_needed)(const void *context, const struct gpnn_lack *lack),
+                           const void *context);
+
+/* Frees what it owns and empties it. */
+void gpnn_patterns_release(struct gpnn_patterns *patterns);
 
 /* What a column's cells have to be. */
 enum gpnn_profile_role {

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "search/points_private.h"
-#include "search/tree_private.h"
+#include "search/search_private.h"
 
 /* Up to this many copies of a row cost hardly more than one: they fit a leaf of a tree. */
 enum { FEW_COPIES = GPNN_TREE_LEAF };

@@ -11,7 +11,7 @@
 #include "base/threads.h"
 #include "linalg/simd.h"
 #include "search/nearest.h"
-#include "search/points_private.h"
+#include "search/search_private.h"
 
 enum { LANES = GPNN_DISTANCE_LANES };
 

@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "search/faiss_c_private.h"
-#include "search/search_faiss_private.h"
+#include "search/search_private.h"
 
 /* Absent from the C interface of some versions. */
 extern const char *faiss_get_version(void) __attribute__((weak));

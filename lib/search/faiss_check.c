@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "search/search_faiss_private.h"
+#include "search/search_private.h"
 
 /* Bytes still to be checked, in the machine's byte order and not aligned; once something is missing
  * or wrong, nothing is good any more. */

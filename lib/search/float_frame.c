@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "linalg/simd.h"
-#include "search/points_private.h"
+#include "search/search_private.h"
 
 static double median_of(double a, double b, double c)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "search/points_private.h"
+#include "search/search_private.h"
 
 void gpnn_rerank_release(struct gpnn_reranking *ranking)
 {

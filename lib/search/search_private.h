@@ -1,18 +1,370 @@
 /*
- * search: what search.c (building, storing), tune.c (choosing how much to search) and query.c
- * share.
+ * search_private: shared by the files of this folder: points, the engines that search them, and
+ * what makes one of them a search.
  */
 #ifndef GPNN_SEARCH_SEARCH_PRIVATE_H
 #define GPNN_SEARCH_SEARCH_PRIVATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
+#include "base/mapping.h"
 #include "base/status.h"
-#include "search/points_private.h"
+#include "search/nearest.h"
 #include "search/search.h"
-#include "search/search_faiss_private.h"
-#include "search/tree_private.h"
+
+/* ---- points ------------------------------------------------------------------------------- */
+
+/*
+ * The rows that are searched, with their metric, and what every engine does with them.
+ *
+ *   duplicates.c   identical rows, which engines see once
+ *   exact.c        distances in double precision; brute force over all rows
+ *   float_frame.c  coordinates in single precision, and how wrong they may be
+ *   rerank.c       an engine's candidates, ranked again in double precision
+ */
+
+/* The rows and the metric; arrays are borrowed.  Distances are Euclidean after the linear map
+ * 'map', or after multiplication by 'inverse', or as the rows are if both are NULL. */
+struct gpnn_search_points {
+  size_t n, d;
+  const double *x;       /* n by d, row-major */
+  const double *inverse; /* d reciprocal lengthscales, or NULL */
+  const double *map;     /* d by d, row-major: the rotation divided by the lengthscales, or NULL */
+  struct gpnn_mapping mapping; /* that x lies in, if it is mapped */
+  size_t n_distinct;           /* rows after identical ones are merged: what engines search */
+  const uint32_t *first; /* n_distinct: the first row of each, ascending; NULL: no duplicates */
+  const uint32_t *next;  /* n: the next identical row, or 0; NULL: no duplicates */
+};
+
+/* ---- duplicates.c ---- */
+
+/* The first row of distinct row 'i'.  Below n whatever was stored. */
+static inline size_t gpnn_duplicates_first(const struct gpnn_search_points *points, size_t i)
+{
+  if (points->first == NULL) return i;
+  return points->first[i] < points->n ? points->first[i] : 0;
+}
+
+/* The next row identical to 'row', or 0.  Greater than 'row' and below n whatever was stored. */
+static inline size_t gpnn_duplicates_next(const struct gpnn_search_points *points, size_t row)
+{
+  if (points->next == NULL) return 0;
+  size_t next = points->next[row];
+  return next > row && next < points->n ? next : 0;
+}
+
+/*
+ * Finds identical rows and sets n_distinct, first and next; they stay NULL unless some row stands
+ * often enough to slow a search.  '*owned', which the caller frees, holds next, then first.  False
+ * without memory.
+ */
+GPNN_MUST_CHECK bool gpnn_duplicates_find(struct gpnn_search_points *points, uint32_t **owned);
+
+/* Sets them from such an array, which is borrowed. */
+void gpnn_duplicates_set(struct gpnn_search_points *points, size_t n_distinct,
+                         const uint32_t *next_and_first);
+
+/* Evicts the rows from distinct row 'begin' to the one before 'end'. */
+void gpnn_search_points_evict(const struct gpnn_search_points *points, size_t begin, size_t end);
+
+/* ---- exact.c ---- */
+
+enum { GPNN_DISTANCE_LANES = 8 };
+
+/*
+ * Squared distances of 'n' rows from 'query', infinite instead of NaN.  All engines report these,
+ * so that equal pairs have equal distances.  'differences' is scratch of GPNN_DISTANCE_LANES by d.
+ */
+void gpnn_search_points_distances(const struct gpnn_search_points *points, const double *query,
+                                  size_t n, const int64_t *rows, double *differences,
+                                  double *distances);
+
+/* gpnn_search_query() by brute force over every row.  Cost n d per query. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_exact_query(const struct gpnn_search_points *points,
+                                                  size_t n_queries, const double *queries, size_t k,
+                                                  int64_t *rows, double *distances, int threads,
+                                                  struct gpnn_error *err);
+
+/* ---- float_frame.c ---- */
+
+/*
+ * A coordinate frame for single precision: z = f (x - o), or F (x - o) under a rotation.  The
+ * origin o is a point among the rows; f, or F, is the metric times the power of two that brings z
+ * to about unit size.  So columns far from zero and tiny or huge units lose nothing to rounding.
+ */
+struct gpnn_float_frame {
+  size_t d;
+  double *origin, *factor; /* owned: d; d or NULL */
+  double *map;             /* owned: d by d, column-major, or NULL */
+  double scale;            /* the power of two */
+};
+
+/* Coordinates are clamped to this magnitude. */
+#define GPNN_FLOAT_FRAME_EDGE 1e15
+
+/* Both are false without memory, and 'frame' is then empty. */
+GPNN_MUST_CHECK bool gpnn_float_frame_alloc(struct gpnn_float_frame *frame, size_t d, bool has_map);
+GPNN_MUST_CHECK bool gpnn_float_frame_init(struct gpnn_float_frame *frame,
+                                           const struct gpnn_search_points *points);
+void gpnn_float_frame_release(struct gpnn_float_frame *frame);
+
+/* Writes the coordinates of a row; returns its distance from the origin, in the frame's units. */
+double gpnn_float_frame_apply(const struct gpnn_float_frame *frame, const double *row,
+                              float *framed);
+
+/* Bounds the error of a distance computed in single precision: of a row at 'distance' (not squared,
+ * in the frame's units) from a query whose distance from the origin is 'norm'. */
+double gpnn_float_frame_error(const struct gpnn_float_frame *frame, double norm, double distance);
+
+/* ---- rerank.c ---- */
+
+/* The candidates of one query, and scratch. */
+struct gpnn_reranking {
+  size_t capacity;
+  struct gpnn_neighbour *neighbours, *spare; /* capacity */
+  double *distances;                         /* capacity */
+  double *differences;                       /* for gpnn_search_points_distances() */
+  size_t k;
+  struct gpnn_neighbour *expanded; /* 6 k, or NULL: the nearest rows with their duplicates */
+};
+
+/* Allocates for 'n' candidates; false without memory. */
+GPNN_MUST_CHECK bool gpnn_rerank_reserve(struct gpnn_reranking *ranking, size_t n, size_t d);
+void gpnn_rerank_release(struct gpnn_reranking *ranking);
+
+/* Sorts the distinct rows 'candidates', which are overwritten, by distance in double precision,
+ * ties by their first row; returns how many there are, or the k nearest of them if there are many
+ * more. */
+size_t gpnn_rerank(const struct gpnn_search_points *points, const double *query,
+                   size_t n_candidates, int64_t *candidates, size_t k,
+                   struct gpnn_reranking *ranking);
+
+/* Writes the k nearest rows, duplicates included, of the 'found' distinct rows in 'ranking'. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_rerank_write(const struct gpnn_search_points *points,
+                                                   struct gpnn_reranking *ranking, size_t found,
+                                                   size_t k, int64_t *rows, double *distances,
+                                                   struct gpnn_error *err);
+
+/* ---- tree --------------------------------------------------------------------------------- */
+
+/*
+ * A k-d tree of boxes, which proposes every row that may be among the nearest.
+ *
+ *   tree.c        building a tree and storing it
+ *   tree_query.c  walking through it
+ *   tree_simd.c   the innermost loops, for each set of instructions
+ */
+
+/* ---- tree.c ---- */
+
+/*
+ * Distinct rows are halved in the coordinate in which they are most spread out (gpnn-methods(7),
+ * section 10), until GPNN_TREE_LEAF are left.  The tree is stored without pointers: leaves are full
+ * except the last, 16 of them are a group, 16 groups are a group of the level above, and so on; a
+ * group holds the boxes of its 16 children.  Everything is laid out in blocks of 16, one coordinate
+ * after another, so that 16 rows or boxes are compared with a query at once.
+ */
+enum { GPNN_TREE_LANES = 16, GPNN_TREE_LEAF = 32, GPNN_TREE_LEVELS = 8 };
+
+struct gpnn_tree {
+  size_t n, d, n_levels; /* n distinct rows */
+  struct gpnn_float_frame frame;
+  unsigned char *owned;                 /* 'bytes', unless they are mapped */
+  const unsigned char *bytes;           /* the layout of gpnn-index(5), */
+  size_t length;                        /* this long */
+  const float *rows;                    /* blocks of d by 16 */
+  const uint32_t *ids;                  /* the distinct row of each, padded to a multiple of 16 */
+  const float *boxes[GPNN_TREE_LEVELS]; /* by level, the leaves' first: groups of d by 2
+                                           (least, greatest) by 16 */
+  size_t n_children[GPNN_TREE_LEVELS];  /* leaves, then groups */
+  double reach; /* boxes farther than this fraction of the k-th nearest's distance are not opened;
+                   1: exact */
+};
+
+/* Builds a tree over 'points', the same for any number of threads.  GPNN_EDATA: too many rows. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_tree_build(struct gpnn_tree **tree,
+                                                 const struct gpnn_search_points *points,
+                                                 int threads, struct gpnn_error *err);
+
+GPNN_MUST_CHECK enum gpnn_status gpnn_tree_save(const struct gpnn_tree *tree, FILE *file,
+                                                struct gpnn_error *err);
+
+/*
+ * Restores a tree from 'bytes' (borrowed, 64-byte aligned), which are used in place.  GPNN_EFORMAT:
+ * they do not fit 'points'.  Queries stay within bounds whatever the bytes are.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_tree_map(struct gpnn_tree **tree, const void *bytes,
+                                               size_t length,
+                                               const struct gpnn_search_points *points,
+                                               struct gpnn_error *err);
+
+void gpnn_tree_free(struct gpnn_tree *tree);
+
+/* ---- tree_simd.c ---- */
+
+/* Queries compared with a block of rows together, so that it is fetched once for all. */
+enum { GPNN_TREE_TOGETHER = 8 };
+
+/*
+ * Loops over 16 rows or boxes.
+ *   scan      appends the rows of a block that are no farther than 'bound' (squared) from 'query',
+ *             as distances and as positions counted from 'first', and returns how many; both arrays
+ *             have space for 16
+ *   measure   squared distances of 16 rows from each of GPNN_TREE_TOGETHER queries; false, and no
+ *             distances, if every row is farther from each query than that query's bound
+ *   boxes     squared distances of 16 boxes from 'query'
+ */
+struct gpnn_tree_loops {
+  size_t (*scan)(size_t d, const float *block, const float *query, float bound, uint32_t first,
+                 float *distances, uint32_t *positions);
+  bool (*measure)(size_t d, const float *block, const float *const *queries, const float *bounds,
+                  float *distances);
+  void (*boxes)(size_t d, const float *block, const float *query, float distances[16]);
+};
+
+extern const struct gpnn_tree_loops gpnn_tree_loops_portable;
+
+/* The fastest loops that this machine can run. */
+const struct gpnn_tree_loops *gpnn_tree_loops(void);
+
+/* ---- tree_query.c ---- */
+
+/* Queries that a thread answers at a time.  They go through the leaves together once the first has
+ * looked at one in GPNN_TREE_SWITCH rows. */
+enum { GPNN_TREE_QUERIES = 32, GPNN_TREE_SWITCH = 6 };
+
+/* Memory of one query. */
+struct gpnn_tree_scratch {
+  float *query;             /* d */
+  float *distances, *spare; /* capacity */
+  uint32_t *positions;      /* capacity */
+  int64_t *rows;            /* capacity: the candidates, as distinct rows */
+  size_t capacity, found;   /* candidates found */
+};
+
+struct gpnn_tree_traversal;
+
+/* Memory of one thread. */
+struct gpnn_tree_workspace {
+  struct gpnn_tree_scratch scratch[GPNN_TREE_QUERIES]; /* each allocated when first needed */
+  struct gpnn_tree_traversal *traversals;              /* owned: GPNN_TREE_QUERIES */
+};
+
+GPNN_MUST_CHECK bool gpnn_tree_workspace_init(const struct gpnn_tree *tree, size_t k,
+                                              struct gpnn_tree_workspace *workspace);
+void gpnn_tree_workspace_release(struct gpnn_tree_workspace *workspace);
+
+/* A leaf in or close to which 'query' lies: queries sorted by it find rows still in cache. */
+size_t gpnn_tree_leaf(const struct gpnn_tree *tree, const double *query,
+                      struct gpnn_tree_workspace *workspace);
+
+/*
+ * Writes to workspace->scratch[q].rows all rows that may be among the 'k' nearest, 0 < k <= n, of
+ * query q < n_queries <= GPNN_TREE_QUERIES, and sets 'found' there: at least k, and if the reach
+ * is 1 all that single precision cannot rule out.  Adds the rows looked at to '*visited'.
+ * GPNN_ENOMEM.
+ *
+ * Each query walks through the tree by itself, unless the reach is 1 and the first had to look at
+ * much of the tree: then all go through the leaves together.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_tree_candidates(const struct gpnn_tree *tree,
+                                                      size_t n_queries,
+                                                      const double *const *queries, size_t k,
+                                                      struct gpnn_tree_workspace *workspace,
+                                                      size_t *visited, struct gpnn_error *err);
+
+/* ---- faiss -------------------------------------------------------------------------------- */
+
+/*
+ * Flat search, inverted lists and graphs by FAISS, which propose candidates.
+ *
+ *   faiss.c        building, queries and storing
+ *   faiss_check.c  what a file says, before FAISS reads it
+ *   faiss_c.cc     FAISS's C interface, where the system has none
+ */
+
+/* ---- faiss.c ---- */
+
+/*
+ * Queries per call of FAISS.  From 20 on it computes distances from products of matrices, by the
+ * BLAS: many times as fast, but less precise, by an amount that depends on the batch.  Flat search,
+ * which corrects for that, gets many; lists and graphs, whose candidates are taken as they come,
+ * get so few that no answer depends on the batch.
+ */
+enum { GPNN_FAISS_BLOCK = 256, GPNN_FAISS_FEW = 16 };
+
+struct gpnn_faiss;
+
+/* Builds flat search, 'n_lists' inverted lists or a graph over 'points', whose arrays must outlive
+ * it.  The effort is 1 at first.  Lists use the BLAS (gpnn_blas_claim()). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_build(struct gpnn_faiss **engine,
+                                                  const struct gpnn_search_points *points,
+                                                  enum gpnn_search_kind kind, size_t n_lists,
+                                                  uint64_t seed, int threads,
+                                                  struct gpnn_error *err);
+
+/* Lists visited per query, or efSearch; flat search has no effort. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_set_effort(struct gpnn_faiss *engine, size_t effort,
+                                                       struct gpnn_error *err);
+
+/* Memory of one thread for blocks with up to 'capacity' candidates in all. */
+struct gpnn_faiss_scratch {
+  float *queries;                 /* GPNN_FAISS_BLOCK by d */
+  float *distances;               /* capacity */
+  float *coarse;                  /* ivf: GPNN_FAISS_BLOCK by effort */
+  int64_t *lists;                 /* likewise */
+  double norms[GPNN_FAISS_BLOCK]; /* distances of the queries from the frame's origin */
+};
+
+GPNN_MUST_CHECK bool gpnn_faiss_scratch_init(const struct gpnn_faiss *engine, size_t capacity,
+                                             struct gpnn_faiss_scratch *scratch);
+void gpnn_faiss_scratch_release(struct gpnn_faiss_scratch *scratch);
+
+/*
+ * Proposes the 'k' nearest distinct rows, as FAISS computes distances, of each of 'n_queries' <=
+ * GPNN_FAISS_BLOCK queries: 'rows' is n_queries by k, -1 where there are no more.  Adds the rows
+ * looked at to '*visited' unless it is NULL (ivf only).
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_candidates(const struct gpnn_faiss *engine,
+                                                       size_t n_queries, const double *queries,
+                                                       size_t k, struct gpnn_faiss_scratch *scratch,
+                                                       int64_t *rows, size_t *visited,
+                                                       struct gpnn_error *err);
+
+/* Bounds the error of FAISS's distances: of a row at 'distance' (not squared) from a query of
+ * 'norm' (scratch->norms), one of 'n_queries' in a call. */
+double gpnn_faiss_error(const struct gpnn_faiss *engine, size_t n_queries, double norm,
+                        double distance);
+
+GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_save(const struct gpnn_faiss *engine, FILE *file,
+                                                 struct gpnn_error *err);
+
+/* Restores an engine from 'stored', whose bytes and file are the same.  GPNN_EFORMAT: they do not
+ * fit 'points' and 'report'. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_load(struct gpnn_faiss **engine,
+                                                 struct gpnn_search_stored stored,
+                                                 const struct gpnn_search_points *points,
+                                                 const struct gpnn_search_report *report,
+                                                 struct gpnn_error *err);
+
+void gpnn_faiss_free(struct gpnn_faiss *engine);
+
+/* ---- faiss_check.c ---- */
+
+/* The greatest efSearch of a graph: beyond it, looking at every row is faster. */
+enum { GPNN_FAISS_BEAM_MOST = 1 << 16 };
+
+/*
+ * GPNN_EFORMAT unless the 'length' bytes at 'bytes' are just what FAISS writes for the inverted
+ * lists or the graph of 'report' over n rows by d: then FAISS stays within its memory, ends, and
+ * allocates no more than they justify, whoever wrote them.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_check(const void *bytes, size_t length, size_t n,
+                                                  size_t d, const struct gpnn_search_report *report,
+                                                  struct gpnn_error *err);
 
 /* Without 'faiss' and 'tree' a search is exact: brute force in double precision. */
 struct gpnn_search {

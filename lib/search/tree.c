@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/simd.h"
-#include "search/tree_private.h"
+#include "search/search_private.h"
 
 enum {
   LANES = GPNN_TREE_LANES,

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "search/tree_private.h"
+#include "search/search_private.h"
 
 enum { LANES = GPNN_TREE_LANES, STACK = GPNN_TREE_LEVELS * GPNN_TREE_LANES, PREFETCHED = 512 };
 

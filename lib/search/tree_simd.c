@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "linalg/simd.h"
-#include "search/tree_private.h"
+#include "search/search_private.h"
 
 /* Coordinates after which a block is given up if all its rows are too far away from one query, or
  * from several. */

@@ -19,8 +19,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/rng.h"
 #include "base/status.h"
-#include "simulate/inputs.h"
+
+enum gpnn_inputs_law {
+  GPNN_INPUTS_NORMAL, /* independent normal coordinates with mean 0 and standard deviation 'scale'
+                       */
+  GPNN_INPUTS_DISK,   /* uniform on the disk of radius 'scale'; d is 2 */
+  GPNN_INPUTS_CUBE,   /* uniform on [-scale, scale]^d */
+};
+
+struct gpnn_inputs {
+  enum gpnn_inputs_law law;
+  size_t d;
+  double scale; /* > 0 */
+};
+
+/* Draws the d coordinates of one row. */
+void gpnn_inputs_draw(const struct gpnn_inputs *inputs, struct gpnn_rng *rng, double *x);
 
 struct gpnn_neighbours;
 

@@ -11,8 +11,8 @@
 #include "base/compare.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "table/columns_private.h"
 #include "table/date.h"
+#include "table/table_private.h"
 
 static const char *mask(char out[GPNN_MASK_BYTES], const char *name)
 {

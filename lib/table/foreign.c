@@ -1,4 +1,4 @@
-#include "table/foreign.h"
+#include "table/table_private.h"
 
 #include <assert.h>
 

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "table/columns.h"
-#include "table/predictions_private.h"
+#include "table/table_private.h"
 
 /* ---- columns ------------------------------------------------------------------------------ */
 

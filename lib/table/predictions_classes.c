@@ -8,8 +8,7 @@
 
 #include "base/memory.h"
 #include "table/columns.h"
-#include "table/predictions_private.h"
-#include "table/schema_private.h"
+#include "table/table_private.h"
 
 struct gpnn_predictions_classes {
   size_t label;

@@ -12,8 +12,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "table/columns.h"
-#include "table/columns_private.h"
-#include "table/schema_private.h"
+#include "table/table_private.h"
 
 static const char *mask(char out[GPNN_MASK_BYTES], const char *name)
 {

@@ -7,8 +7,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "table/columns.h"
-#include "table/columns_private.h"
-#include "table/schema_private.h"
+#include "table/table_private.h"
 
 enum gpnn_status gpnn_choice_fail(const struct gpnn_choice *choice, size_t column, const char *what,
                                   struct gpnn_error *err)

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "table/columns.h"
-#include "table/schema_private.h"
+#include "table/table_private.h"
 
 static struct gpnn_column *target_of(struct gpnn_schema *schema, size_t t)
 {

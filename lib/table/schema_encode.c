@@ -8,8 +8,7 @@
 
 #include "base/memory.h"
 #include "table/columns.h"
-#include "table/columns_private.h"
-#include "table/schema_private.h"
+#include "table/table_private.h"
 
 static const double PI = 3.14159265358979323846;
 

@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "table/columns.h"
 #include "table/date.h"
-#include "table/schema_private.h"
+#include "table/table_private.h"
 
 /* ---- dates --------------------------------------------------------------------------------- */
 

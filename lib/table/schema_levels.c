@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "table/schema_private.h"
+#include "table/table_private.h"
 
 /* What a text is compared by, which comes first in the order. */
 struct gpnn_level_key {

@@ -17,7 +17,7 @@
 #include <zlib.h>
 
 #include "base/memory.h"
-#include "table/stream_private.h"
+#include "table/table_private.h"
 
 enum { INPUT_BYTES = 256 * 1024 };
 

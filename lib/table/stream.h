@@ -87,7 +87,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_output_open_memory(struct gpnn_output **ou
 const char *gpnn_output_memory(struct gpnn_output *output, size_t *length);
 
 /*
- * Turns the text that is written from here on, a table, into a .npy file (table/npy_text.h, which
+ * Turns the text that is written from here on, a table, into a .npy file (table/npy.h, which
  * has 'format').  Call it before anything is written.  GPNN_EINVAL: the output is not a regular
  * file, which it has to be because the number of rows, known at the end, stands at the beginning.
  * Later calls fail with GPNN_EDATA where a field of the text is not a number.

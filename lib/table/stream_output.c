@@ -12,9 +12,9 @@
 #include "base/atomic_file.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "table/npy_text.h"
+#include "table/npy.h"
 #include "table/stream.h"
-#include "table/stream_private.h"
+#include "table/table_private.h"
 
 enum { OUTPUT_BYTES = 64 * 1024, PRINTF_BYTES = 1024 };
 

@@ -11,7 +11,6 @@
 
 #include "base/memory.h"
 #include "container/container.h"
-#include "table/foreign.h"
 #include "table/table_private.h"
 
 /* The first lines of a table that is read to its end, if they tell nothing, end here. */

@@ -1,11 +1,16 @@
 /*
- * table_private: the state of an open table, and what table.c, which reads the first line, shares
- * with table_read.c and table_npy.c, which read records.
+ * table_private: shared by the files of this folder.
  */
 #ifndef GPNN_TABLE_TABLE_PRIVATE_H
 #define GPNN_TABLE_TABLE_PRIVATE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
 #include "table/npy.h"
+#include "table/predictions.h"
+#include "table/schema.h"
 #include "table/table.h"
 
 /* How a table may begin (a byte order mark), and how parameters files do. */
@@ -115,5 +120,207 @@ gpnn_table_next_npy(struct gpnn_table *table, struct gpnn_record *record, struct
 
 /* Goes on to the record after this one. */
 void gpnn_table_consume(struct gpnn_table *table, const struct gpnn_extent *extent);
+
+/* ---- foreign.c ---------------------------------------------------------------------------- */
+
+/* Files of other formats that people have tables in are recognised by how they begin, so that a
+ * message can say what to do with them. */
+
+enum { GPNN_FOREIGN_FORMATS = 13, GPNN_FOREIGN_MAGIC_BYTES = 10 };
+
+struct gpnn_foreign {
+  char magic[GPNN_FOREIGN_MAGIC_BYTES]; /* how its files begin, which no text does */
+  size_t magic_bytes;
+  const char *advice; /* "is a ... file: ..."; FILE stands for its name */
+};
+
+/* Format 'i' < GPNN_FOREIGN_FORMATS; static. */
+const struct gpnn_foreign *gpnn_foreign(size_t i);
+
+/* ---- stream.c ----------------------------------------------------------------------------- */
+
+/*
+ * What stream.c, which reads, and stream_output.c, which writes, share.
+ */
+
+/* A copy of what messages call 'path', for the caller to free(): 'standard' if it is "-".  NULL:
+ * there is no memory. */
+char *gpnn_stream_name(const char *path, const char *standard);
+
+/* open(), started again when a signal interrupts it; the descriptor is closed by exec(), and a
+ * terminal does not become ours. */
+int gpnn_stream_open(const char *path, int flags);
+
+/* ---- columns.c ---------------------------------------------------------------------------- */
+
+/*
+ * Looking up columns by name, and messages about columns.
+ */
+
+struct gpnn_column_name {
+  const char *name; /* the table's */
+  size_t position;
+};
+
+/* The columns of a table sorted by name, so that a wide table's are found by bisection.  A zeroed
+ * object is empty and may be released. */
+struct gpnn_column_lookup {
+  const struct gpnn_table *table; /* borrowed; outlives the lookup */
+  size_t n;
+  struct gpnn_column_name *sorted; /* owned; columns of the same name in the table's order */
+};
+
+/* GPNN_ENOMEM leaves 'lookup' unchanged. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_column_lookup_make(struct gpnn_column_lookup *lookup,
+                                                         const struct gpnn_table *table,
+                                                         struct gpnn_error *err);
+void gpnn_column_lookup_release(struct gpnn_column_lookup *lookup);
+
+/* How many columns are called 'name'; '*columns' points to them, in the table's order. */
+size_t gpnn_column_lookup_all(const struct gpnn_column_lookup *lookup, const char *name,
+                              const struct gpnn_column_name **columns);
+
+/* The same; '*column' is set to the first, if there is any. */
+size_t gpnn_column_lookup_count(const struct gpnn_column_lookup *lookup, const char *name,
+                                size_t *column);
+
+/* Finds one column by name or number or, if 'last' is not NULL, a range of them, first to last;
+ * outcomes as gpnn_columns_find(). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_column_lookup_find(const struct gpnn_column_lookup *lookup,
+                                                         const char *wanted, size_t *first,
+                                                         size_t *last, struct gpnn_error *err);
+
+/* Fails with "table: column 'name' WHAT" and GPNN_EINVAL. */
+enum gpnn_status gpnn_columns_fail(const struct gpnn_table *table, size_t column, const char *what,
+                                   struct gpnn_error *err);
+
+/* ---- schema*.c ---------------------------------------------------------------------------- */
+
+/*
+ * What schema.c, which finds columns, schema_choose.c, schema_kinds.c,
+ * schema_encode.c and schema_levels.c share.
+ */
+
+/* How many features an input is encoded as. */
+size_t gpnn_schema_width(const struct gpnn_column *column);
+
+/* The word for a period of so many days, as users ask for it ("week"), or NULL. */
+const char *gpnn_schema_period_word(double days);
+
+/* Finds the level that a field is; false if there is none.  'order' has all levels of 'column'. */
+bool gpnn_schema_find_level(const struct gpnn_column *column, const struct gpnn_level_order *order,
+                            const struct gpnn_values *values, const struct gpnn_field *field,
+                            size_t *level);
+
+/* Adds the field as a level, which it is not yet.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_add_level(struct gpnn_column *column,
+                                                       struct gpnn_level_order *order,
+                                                       const struct gpnn_values *values,
+                                                       const struct gpnn_field *field,
+                                                       struct gpnn_error *err);
+
+/* Removes the level that was added last. */
+void gpnn_schema_remove_last_level(struct gpnn_column *column, struct gpnn_level_order *order);
+
+/* Sorts the levels of 'column' into 'order', which is empty.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_order_column(const struct gpnn_column *column,
+                                                          struct gpnn_level_order *order,
+                                                          struct gpnn_error *err);
+
+/* Moves the levels of 'column' to their places in 'order', which follows them; 'number' becomes the
+ * new number of each level by its old one.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_sort_levels(struct gpnn_column *column,
+                                                         struct gpnn_level_order *order,
+                                                         double *number, struct gpnn_error *err);
+
+/* The level that comes 'i'-th in order, from 0. */
+size_t gpnn_schema_level_at(const struct gpnn_level_order *order, size_t i);
+
+/* Sorts the levels that each category and each target has so far into the orders of 'map', which
+ * are empty.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_order_levels(const struct gpnn_schema *schema,
+                                                          struct gpnn_columns_map *map,
+                                                          struct gpnn_error *err);
+
+/* The roles of a column, added up: an input may be a regressor too. */
+enum {
+  GPNN_ROLE_INPUT = 1,
+  GPNN_ROLE_TARGET = 2,
+  GPNN_ROLE_REGRESSOR = 4,
+  GPNN_ROLE_NOISE = 8,
+  GPNN_ROLE_OFFSET = 16,
+  GPNN_ROLE_BY = 32,
+  GPNN_ROLE_EXPOSURE = 64
+};
+
+struct gpnn_picked {
+  size_t n;
+  size_t *columns; /* owned */
+};
+
+/* The roles chosen so far: of each column, and for each role its columns in order. */
+struct gpnn_choice {
+  const struct gpnn_column_lookup *lookup;
+  unsigned *roles; /* owned; of each column of the table */
+  struct gpnn_picked inputs, targets, regressors, noise, offsets, exposure, by;
+};
+
+/* Fails with "table: column 'name' WHAT" and GPNN_EINVAL. */
+enum gpnn_status gpnn_choice_fail(const struct gpnn_choice *choice, size_t column, const char *what,
+                                  struct gpnn_error *err);
+
+/* gpnn_columns_find_list() in the table of 'choice'. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_find_list(const struct gpnn_choice *choice,
+                                                       const char *list, struct gpnn_picked *picked,
+                                                       struct gpnn_error *err);
+
+/* Marks inputs and regressors as dates, and inputs as categories, periodic or places.  'schema' has
+ * the columns of 'choice', all of them numbers.  Outcomes as gpnn_schema_choose(). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_mark_kinds(struct gpnn_schema *schema,
+                                                        const struct gpnn_choice *choice,
+                                                        const struct gpnn_roles *roles,
+                                                        struct gpnn_error *err);
+
+/* ---- predictions*.c ----------------------------------------------------------------------- */
+
+/*
+ * What predictions.c and predictions_classes.c share.
+ */
+
+/* Finds the part of 'name' between 'prefix' and the suffix "_TARGET" (no suffix if 'target' is
+ * NULL); false if the name lacks either. */
+bool gpnn_predictions_strip(const char *name, const char *prefix, const char *target,
+                            const char **text, size_t *length);
+
+/* Finds the column, 'first' or after it, whose name is 'prefix', 'what' ('what_length' bytes) and
+ * the target's suffix.  GPNN_END: there is none.  GPNN_EINVAL: there are several. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_predictions_find_affixed(const struct gpnn_table *table,
+                                                               size_t first, const char *prefix,
+                                                               const char *what, size_t what_length,
+                                                               const char *target, size_t *column,
+                                                               struct gpnn_error *err);
+
+/* True if column 'j' is the mean or the label of one of several targets. */
+bool gpnn_predictions_is_target(const struct gpnn_table *table, size_t j);
+
+/* Finds the other columns of a target that is classes, whose label is column 'label'.  Outcomes as
+ * gpnn_predictions_find(); after a failure, too, gpnn_predictions_free_classes() is due. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_predictions_find_classes(struct gpnn_predictions_target *target,
+                              const struct gpnn_table *table, size_t label, struct gpnn_error *err);
+
+/* True if the table has predictions of one target, which is classes; '*label' is its label. */
+bool gpnn_predictions_are_classes(const struct gpnn_table *table, size_t *label);
+
+/* Reads a number that may be infinite; '*value' is 'missing' if there is none.  GPNN_EDATA: it is
+ * not a number. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_predictions_read_infinite(const struct gpnn_table *table,
+                                                                const struct gpnn_record *record,
+                                                                size_t column, double missing,
+                                                                double *value,
+                                                                struct gpnn_error *err);
+
+/* NULL is allowed. */
+void gpnn_predictions_free_classes(struct gpnn_predictions_classes *classes);
 
 #endif

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "table/foreign.h"
 #include "table/table_private.h"
 
 /* True if a file that begins with 'text' and a delimiter begins with 'magic'. */

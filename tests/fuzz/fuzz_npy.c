@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "fuzz.h"
 #include "table/columns.h"
-#include "table/npy_text.h"
+#include "table/npy.h"
 #include "table/table.h"
 
 /* All values of a table, and the same as text with tabs. */

@@ -419,8 +419,9 @@ static void crossfitted_predictions_do_not_know_their_cells(void **state)
   make(&f, trailing);
   draw(&f, 3);
   assert_ok(gpnn_grid_samples_draw(&samples, 1, &f.view, size, 1, 0, &err));
-  assert_ok(gpnn_grid_tasks_draw(&tasks, 2, &f.view, GPNN_GRID_HOLDOUT_TRAILING, 1, 0, &err));
+  assert_ok(gpnn_grid_tasks_draw(&tasks, 2, &f.view, GPNN_GRID_HOLDOUT_TRAILING, 1, 3, &err));
   assert_int_equal(tasks.n, 2);
+  assert_true(tasks.task[0].site != tasks.task[1].site);
   const struct gpnn_dataset dataset = {.grid = &f.grid, .y = f.y};
   struct gpnn_grid_choice choice = {
       .dataset = &dataset, .options = &options, .blocks = samples, .tasks = tasks, .n_parts = 2};

@@ -1,4 +1,4 @@
-#include "simulate/inputs.h"
+#include "simulate/neighbours.h"
 
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* Distributions of noise: their names, variances, and tails. */
 #include "base/compare.h"
 #include "random.h"
-#include "simulate/noise.h"
+#include "simulate/observation.h"
 #include "stats/normal.h"
 #include "stats/student.h"
 #include "unit.h"

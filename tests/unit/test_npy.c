@@ -2,7 +2,7 @@
 #include "base/rng.h"
 #include "scratch.h"
 #include "table/columns.h"
-#include "table/npy_text.h"
+#include "table/npy.h"
 #include "table/records.h"
 #include "table/table.h"
 

@@ -1,4 +1,4 @@
-#include "table/order.h"
+#include "table/split.h"
 #include "text_table.h"
 #include "unit.h"
 

@@ -1,4 +1,3 @@
-#include "profile/patterns.h"
 #include "profile/profile.h"
 #include "scratch.h"
 #include "unit.h"

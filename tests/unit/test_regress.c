@@ -6,7 +6,6 @@
 #include "stats/moments.h"
 #include "unit.h"
 #include "vecchia/gls.h"
-#include "vecchia/regress.h"
 
 enum { N = 50, D = 2, P = 2 };
 

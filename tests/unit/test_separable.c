@@ -1,6 +1,6 @@
 /* Draws at sites and times: their covariance, and what they do not depend on. */
 #include "covariance.h"
-#include "simulate/separable.h"
+#include "simulate/process.h"
 #include "unit.h"
 
 enum { P = 4, Q = 3, CELLS = P * Q };

@@ -19,7 +19,6 @@
 #include "dataset/grid.h"
 #include "kernel/factor.h"
 #include "kernel/parameters.h"
-#include "models/grid/fit/view.h"
 
 /* A zeroed object may be released. */
 struct gpnn_grid_view {
