@@ -25,6 +25,17 @@
 #include "table/schema.h"
 #include "table/table.h"
 
+/*
+ * Patterns: in how many rows which columns lack a usable value together.
+ *
+ * Add the columns of each row that lacks some, and count later the rows that would have to be left
+ * out if some of these columns were not needed.  Rows that lack the same columns share a pattern.
+ * A zeroed object is empty and may be released.
+ *
+ * Memory: at most 16 MiB; rows whose pattern finds no place any more are counted together, as if
+ * they lacked a value that is always needed.  Threads: an object belongs to one thread at a time.
+ */
+
 /* A column, and one of up to eight reasons why its value cannot be used. */
 struct gpnn_lack {
   uint32_t column;

@@ -31,6 +31,20 @@ void gpnn_inputs_draw(const struct gpnn_inputs *inputs, struct gpnn_rng *rng, do
 
 /* ---- drawn -------------------------------------------------------------------------------- */
 
+/*
+ * Neighbours of a point, drawn without a cloud of rows (gpnn-methods-simulate(7), equations 11.3 to
+ * 11.8).
+ *
+ * Normal inputs: squared distances over s^2 are non-central chi-squared with d degrees of freedom
+ * and non-centrality |x*|^2 / s^2.  Given the distance r, directions are von Mises-Fisher: their
+ * density on the unit sphere is proportional to e^(kappa w), where w is the cosine of the angle
+ * with -x* and kappa = r |x*| / s^2.
+ *
+ * Disk, in units of its radius: rows within r of x* fill the lens that the disk shares with the
+ * circle of radius r about x*; given the distance r, they are uniform on the arc of that circle
+ * inside the disk.
+ */
+
 static const double pi = 3.14159265358979323846;
 
 /* The order statistics of n uniform deviates, one after another. */

@@ -22,6 +22,7 @@
 #include "base/rng.h"
 #include "base/status.h"
 
+/* The distributions that inputs of simulated rows are drawn from. */
 enum gpnn_inputs_law {
   GPNN_INPUTS_NORMAL, /* independent normal coordinates with mean 0 and standard deviation 'scale'
                        */

@@ -20,6 +20,7 @@
 #include "base/rng.h"
 #include "kernel/parameters.h"
 
+/* Independent deviates with mean 0 and a given variance, from several distributions. */
 enum gpnn_noise_law {
   GPNN_NOISE_NORMAL,
   GPNN_NOISE_LAPLACE, /* density exp(-|e|/b) / (2b), b = sqrt(variance / 2) */

@@ -18,6 +18,9 @@
 
 /* ---- complete ----------------------------------------------------------------------------- */
 
+/* A grid without holes, whose covariance has products of the factors' eigenvectors for eigenvectors
+ * (gpnn-methods-grid(7), equations 16.19 and 16.20). */
+
 struct complete {
   double *vectors[GPNN_GRID_FACTORS]; /* n by n, row-major: eigenvectors are columns */
   double *rows[GPNN_GRID_FACTORS];    /* the transpose */

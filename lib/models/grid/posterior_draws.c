@@ -200,6 +200,8 @@ enum gpnn_status gpnn_grid_make_draws(struct gpnn_grid_posterior *p, struct gpnn
 
 /* ---- draws at places, old and new levels together ----------------------------------------- */
 
+/* gpnn-methods-grid(7), equations 16.24 and 16.25. */
+
 /* ---- roots that reach new levels ---------------------------------------------------------- */
 
 /* The root of a factor continued to 'n' of its new levels, from number 'first' on: their rows are

@@ -377,6 +377,8 @@ void gpnn_grid_score_release(struct gpnn_grid_score *score)
 
 /* ---- the law of errors ----------------------------------------------------------------------- */
 
+/* The distribution of errors around predictions is Gaussian, or Student's t. */
+
 /* Fewer cells say nothing of the tails. */
 enum { FEWEST_CELLS = 100, FOLDS = 5 };
 

@@ -15,6 +15,8 @@
 
 /* ---- the covariance of tasks ----------------------------------------------------------------- */
 
+/* Tasks start from the eigenvectors of their second moments where they were observed together. */
+
 #define MEMORY_FOR "for the covariance of tasks"
 
 /* The share of a task's variance that it has to itself. */
@@ -407,6 +409,9 @@ enum gpnn_status gpnn_grid_choice_view(struct gpnn_grid_choice *choice,
 }
 
 /* ---- scores by parts ------------------------------------------------------------------------- */
+
+/* Tasks are scored by estimates that have not seen what they are scored on.  They may have more
+ * numbers than a few cells for each can tell: what they were fitted to, they predict too well. */
 
 /* How many parts the cells held out are in, at most. */
 enum { MOST_PARTS = 8 };
