@@ -177,6 +177,13 @@ enum gpnn_status gpnn_dataset_list_coordinates(struct gpnn_dataset *dataset,
   return GPNN_OK;
 }
 
+const char *gpnn_dataset_column_name(const struct gpnn_dataset *dataset,
+                                     struct gpnn_feature_cursor *at, size_t column,
+                                     char name[GPNN_MASK_BYTES])
+{
+  return gpnn_schema_feature_name(&dataset->schema, at, column, name);
+}
+
 const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset, size_t group,
                                     char name[GPNN_MASK_BYTES])
 {

@@ -188,6 +188,12 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_search(const struct gpnn_dataset *
                                                      struct gpnn_search **search,
                                                      struct gpnn_error *err);
 
+/* The name of number 'column' of those that are standardised, whether it is kept or not, as
+ * gpnn_schema_feature_name() has it. */
+const char *gpnn_dataset_column_name(const struct gpnn_dataset *dataset,
+                                     struct gpnn_feature_cursor *at, size_t column,
+                                     char name[GPNN_MASK_BYTES]);
+
 /* The name of a group of inputs, for messages: "hour", "lat,lon", "colour=red"; after whitening,
  * which mixes inputs, "direction 1" and so on.  Masked.  Returns 'name'. */
 const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset, size_t group,

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "dataset/grid_private.h"
+#include "dataset/dataset_private.h"
+#include "dataset/grid_reading.h"
 #include "stats/moments.h"
 #include "stats/row_source.h"
 #include "stats/sum.h"

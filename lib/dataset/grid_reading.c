@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "dataset/grid_private.h"
+#include "dataset/dataset_private.h"
 #include "table/columns.h"
 #include "table/date.h"
 

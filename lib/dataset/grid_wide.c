@@ -7,7 +7,8 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "dataset/grid_private.h"
+#include "dataset/dataset_private.h"
+#include "dataset/grid_reading.h"
 #include "table/columns.h"
 #include "table/date.h"
 

@@ -21,7 +21,8 @@ enum gpnn_status gpnn_reader_open(struct gpnn_reader *reader, const struct gpnn_
   if (status == GPNN_OK && opened.reads_regressors)
     status = gpnn_schema_require_regressors(&dataset->schema, &opened.map, table, err);
   if (status == GPNN_OK) {
-    opened.features = gpnn_alloc(dataset->scaling.n_in, 1, sizeof *opened.features);
+    opened.features =
+        gpnn_alloc(gpnn_schema_features(&dataset->schema), 1, sizeof *opened.features);
     opened.ignores_offset = gpnn_alloc(dataset->schema.n_offsets, 1, sizeof *opened.ignores_offset);
     if (opened.features == NULL || opened.ignores_offset == NULL)
       status = gpnn_fail_memory(err, "for a row");

@@ -91,16 +91,20 @@ struct gpnn_row_source gpnn_training_source(struct gpnn_training_rows *rows, siz
 
 /* The columns of n standardised rows, one array after another: inputs, by rows; the first target;
  * each further target; regressors, by rows; the noise variances for each target; their offsets and
- * the exposure, which are not standardised. */
+ * the exposure, which are not standardised.  Before, a row has n_features numbers in place of d. */
 struct layout {
-  size_t d, n_more, n_regressors, n_noises, n_offsets, n_exposures;
+  size_t n_features, d, n_more, n_regressors, n_noises, n_offsets, n_exposures;
 };
 
 static struct layout layout_of(const struct gpnn_scaling *scaling, const struct gpnn_schema *schema)
 {
-  return (struct layout){scaling->n_out,        scaling->n_more,
-                         scaling->n_regressors, schema->has_noise ? scaling->n_more + 1 : 0,
-                         schema->n_offsets,     schema->has_exposure};
+  return (struct layout){.n_features = gpnn_schema_features(schema),
+                         .d = scaling->n_out,
+                         .n_more = scaling->n_more,
+                         .n_regressors = scaling->n_regressors,
+                         .n_noises = schema->has_noise ? scaling->n_more + 1 : 0,
+                         .n_offsets = schema->n_offsets,
+                         .n_exposures = schema->has_exposure};
 }
 
 /* Numbers per row. */
@@ -140,7 +144,7 @@ static size_t exposure_at(const struct layout *layout, size_t n)
 static void standardise_row(const struct gpnn_scaling *scaling, const struct layout *layout,
                             const double *row, size_t n, size_t i, double *numbers)
 {
-  const double *y = row + scaling->n_in, *regressors = y + 1 + layout->n_more;
+  const double *y = row + layout->n_features, *regressors = y + 1 + layout->n_more;
   const double *offsets = regressors + layout->n_regressors + (layout->n_noises > 0);
   double *own = numbers + regressors_at(layout, n) + i * layout->n_regressors;
   gpnn_scaling_apply(scaling, row, numbers + i * layout->d);

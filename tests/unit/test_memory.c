@@ -92,10 +92,17 @@ static void copies_of_text_are_terminated(void **state)
   assert_null(gpnn_copy_text("", SIZE_MAX));
 }
 
+static void the_machine_has_the_memory_that_tests_need(void **state)
+{
+  (void)state;
+  assert_true(gpnn_machine_memory() == 0 || gpnn_machine_memory() > (size_t)1 << 24);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products_that_do_not_fit_are_noticed),
+      cmocka_unit_test(the_machine_has_the_memory_that_tests_need),
       cmocka_unit_test(blocks_are_aligned_and_zero),
       cmocka_unit_test(blocks_larger_than_memory_can_be_are_refused),
       cmocka_unit_test(arrays_keep_their_items_as_they_grow),
