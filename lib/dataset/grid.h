@@ -83,7 +83,8 @@ struct gpnn_grid_cost {
                                           negative: any */
 };
 
-/* Numbers are doubles, as some are too large for integers (gpnn-methods(7), equation 16.12). */
+/* Numbers are doubles, as some are too large for integers (gpnn-methods-grid(7), equation 16.12).
+ */
 struct gpnn_grid_cost gpnn_grid_cost(const struct gpnn_grid *grid);
 
 #ifdef __cplusplus

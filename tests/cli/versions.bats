@@ -24,7 +24,7 @@ assert_same_table() {
 # make_files: an index with most of the sections that there are, a grid index with its state, and a model.
 make_files() {
   local columns=x,hour,lat,lon,sold,colour dates='sold=%d/%m/%Y %H:%M'
-  local options=(-q --one-hot colour --period hour=24,sold=year --geo lat,lon --date "$dates" --strip '$' --calibration-rows 9)
+  local options=(-q --one-hot colour --period 'hour=24,sold=year' --geo 'lat,lon' --date "$dates" --strip '$' --calibration-rows 9)
   awk -F '\t' -v OFS='\t' 'NR % 10 == 3 { $11 = "" } 1' "$kept/train.tsv" >gaps.tsv
   gpnn-index "${options[@]}" -y y,w -x "$columns,level" --regressors z --row-noise variance --offset 13,14 --by site \
     --search tree -o index.gpi gaps.tsv
