@@ -18,12 +18,15 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "mean", columns.mean, "COL", "the predicted means (mean)"),
     CLI_TEXT(0, "sd", columns.sd, "COL", "the standard deviations (sd, if there is one)"),
     CLI_TEXT(0, "df", columns.df, "COL", "degrees of freedom (df, if there is one)"),
-    CLI_PROBABILITIES(0, "interval", interval, "P", "the level of lower and upper"),
+    CLI_PROBABILITIES(0, "interval", interval, "P", "the level of lower and upper",
+                      .of = CLI_OF_NUMBERS),
     CLI_TEXT(0, "by", by, "COL", "a row of metrics for each value of COL"),
-    CLI_PROBABILITIES(0, "levels", levels, "P[,P...]", "coverages (0.5,0.8,0.9,0.95,0.99)"),
+    CLI_PROBABILITIES(0, "levels", levels, "P[,P...]", "coverages (0.5,0.8,0.9,0.95,0.99)",
+                      .of = CLI_OF_NUMBERS),
     CLI_CHOICE(0, "table", form.table, "NAME", "what to write", tables),
     CLI_COUNT(0, "bins", bins, "N", "bins of --table pit (20)", 1, 1e4),
-    CLI_TEXT(0, "index", index, "INDEX", "metrics in its standardised units too"),
+    CLI_TEXT(0, "index", index, "INDEX", "metrics in its standardised units too",
+             .of = CLI_OF_NUMBERS),
     CLI_FLAG(0, "json", form.json, "one JSON object"),
 };
 

@@ -21,11 +21,12 @@ bool calibrate_resolve(const struct cli *cli, void *arguments)
   struct calibrate_arguments *a = arguments;
   int n_sources = a->leave_one_out + (a->with != NULL) + (a->blocked > 0) + (a->like != NULL);
   const char *table = a->with != NULL ? a->with : a->like;
+  const char *misplaced = table == NULL ? cli_misplaced(cli, CLI_OF_TABLE | CLI_OF_TEXT) : NULL;
   if (!open_default_params(cli, &a->params)) return false;
   if (n_sources > 1)
     return cli_refuse(cli, "--loo, --blocked, --like and --with exclude each other");
-  if (table == NULL && a->skip_bad != SKIP_NONE)
-    return cli_refuse(cli, "--skip-bad applies to the rows of a TABLE: give --with or --like");
+  if (misplaced != NULL)
+    return cli_refuse(cli, "--%s applies to the rows of a TABLE: give --with or --like", misplaced);
   if (table != NULL && strcmp(table, "-") == 0 && a->params != NULL && strcmp(a->params, "-") == 0)
     return cli_refuse(cli, "parameters and table cannot both be standard input");
   return cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&

@@ -8,16 +8,13 @@
 enum gpnn_status temperature_check(const struct cli *cli, const struct opened *opened,
                                    size_t target, struct gpnn_error *err)
 {
-  static const char *const of_numbers[] = {"adjust", "conformal"};
+  const char *misplaced = cli_misplaced(cli, CLI_OF_NUMBERS);
   const struct gpnn_dataset *dataset = opened->channels[target].dataset;
   char name[GPNN_MASK_BYTES];
-  if (gpnn_dataset_n_classes(dataset) == 0) return GPNN_OK;
+  if (gpnn_dataset_n_classes(dataset) == 0 || misplaced == NULL) return GPNN_OK;
   gpnn_schema_column_name(&dataset->schema.target, name);
-  for (size_t i = 0; i < sizeof of_numbers / sizeof *of_numbers; i++)
-    if (cli_given(cli, of_numbers[i]))
-      return gpnn_fail(err, GPNN_EINVAL, "--%s is about numbers, and target '%s' holds classes",
-                       of_numbers[i], name);
-  return GPNN_OK;
+  return gpnn_fail(err, GPNN_EINVAL, "--%s is about numbers, and target '%s' holds classes",
+                   misplaced, name);
 }
 
 enum { LOSS_BYTES = 64 };

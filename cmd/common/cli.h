@@ -115,6 +115,10 @@ int cli_main_modes(const char *name, const char *purpose, size_t n, const struct
 /* True if the tool's own option 'name' was given, whatever its value. */
 bool cli_given(const struct cli *cli, const char *name);
 
+/* The first option given, the shared ones included, that is of something (CLI_OF_...) that this run
+ * lacks; NULL: none. */
+const char *cli_misplaced(const struct cli *cli, unsigned lacks);
+
 /* A mistake on the command line: one line and a hint at --help.  False, for resolve() to return. */
 GPNN_PRINTF(2, 3) bool cli_refuse(const struct cli *cli, const char *format, ...);
 

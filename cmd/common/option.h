@@ -80,6 +80,18 @@ struct cli_option {
   double low, high;     /* numbers: the range allowed */
   const struct cli_word *words;
   const struct cli_option *settings; /* the last has no name */
+  unsigned of; /* what a run has to have for it to make sense: bits, some of the tool's own */
+};
+
+/* What a run may lack, for cli_misplaced(). */
+enum {
+  CLI_OF_TABLE = 1,    /* a table to read */
+  CLI_OF_TEXT = 2,     /* a table to read or to write */
+  CLI_OF_INDEX = 4,    /* an index, as distinct from a model file */
+  CLI_OF_MODEL = 8,    /* a model file */
+  CLI_OF_NUMBERS = 16, /* targets that are numbers */
+  CLI_OF_CLASSES = 32,
+  CLI_OF_OWN = 64 /* the first of the tool's own */
 };
 
 /* The place of 'member', which has to be of type 'type'. */
@@ -89,62 +101,69 @@ struct cli_option {
   _Generic(((ARGUMENTS *)NULL)->member, int        \
            : offsetof(ARGUMENTS, member), unsigned \
            : offsetof(ARGUMENTS, member))
-#define CLI_ROW(kind, letter, name, at, argument, help, low, high, words)     \
-  {                                                                           \
-    name, letter, CLI_TYPE_##kind, at, argument, help, low, high, words, NULL \
+#define CLI_ROW(kind, letter, name, at, argument, ...)       \
+  {                                                          \
+    name, letter, CLI_TYPE_##kind, at, argument, __VA_ARGS__ \
   }
 
-/* bool: true if it is given */
-#define CLI_FLAG(letter, name, member, help) \
-  CLI_ROW(FLAG, letter, name, CLI_AT(bool, member), NULL, help, 0, 0, NULL)
+/*
+ * The rows.  The last argument may be followed by '.of = ...', what a run has to have.
+ */
+
+/* bool: true if it is given; the last argument is its help */
+#define CLI_FLAG(letter, name, member, ...) \
+  CLI_ROW(FLAG, letter, name, CLI_AT(bool, member), NULL, .help = __VA_ARGS__)
 /* const char *: not empty */
-#define CLI_TEXT(letter, name, member, argument, help) \
-  CLI_ROW(TEXT, letter, name, CLI_AT(const char *, member), argument, help, 0, 0, NULL)
+#define CLI_TEXT(letter, name, member, argument, ...) \
+  CLI_ROW(TEXT, letter, name, CLI_AT(const char *, member), argument, .help = __VA_ARGS__)
 /* const char *: not empty, usually one of 'words', whose values mean nothing: resolve() decides */
-#define CLI_TEXT_OF(letter, name, member, argument, help, words) \
-  CLI_ROW(TEXT, letter, name, CLI_AT(const char *, member), argument, help, 0, 0, words)
-/* size_t, within low and high */
-#define CLI_COUNT(letter, name, member, argument, help, low, high) \
-  CLI_ROW(COUNT, letter, name, CLI_AT(size_t, member), argument, help, low, high, NULL)
+#define CLI_TEXT_OF(letter, name, member, argument, text, ...)                      \
+  CLI_ROW(TEXT, letter, name, CLI_AT(const char *, member), argument, .help = text, \
+          .words = __VA_ARGS__)
+/* size_t, within least and the last argument */
+#define CLI_COUNT(letter, name, member, argument, text, least, ...)                          \
+  CLI_ROW(COUNT, letter, name, CLI_AT(size_t, member), argument, .help = text, .low = least, \
+          .high = __VA_ARGS__)
 /* size_t, the same, or 0 for "auto" */
-#define CLI_AUTO(letter, name, member, argument, help, low, high) \
-  CLI_ROW(AUTO, letter, name, CLI_AT(size_t, member), argument, help, low, high, NULL)
-/* double, within low and high */
-#define CLI_REAL(letter, name, member, argument, help, low, high) \
-  CLI_ROW(REAL, letter, name, CLI_AT(double, member), argument, help, low, high, NULL)
+#define CLI_AUTO(letter, name, member, argument, text, least, ...)                          \
+  CLI_ROW(AUTO, letter, name, CLI_AT(size_t, member), argument, .help = text, .low = least, \
+          .high = __VA_ARGS__)
+/* double, the same */
+#define CLI_REAL(letter, name, member, argument, text, least, ...)                          \
+  CLI_ROW(REAL, letter, name, CLI_AT(double, member), argument, .help = text, .low = least, \
+          .high = __VA_ARGS__)
 /* uint64_t */
-#define CLI_SEED(letter, name, member, argument, help) \
-  CLI_ROW(SEED, letter, name, CLI_AT(uint64_t, member), argument, help, 0, 0, NULL)
+#define CLI_SEED(letter, name, member, argument, ...) \
+  CLI_ROW(SEED, letter, name, CLI_AT(uint64_t, member), argument, .help = __VA_ARGS__)
 /* char: one byte, or "tab" or "\t" for a tab */
-#define CLI_DELIMITER(letter, name, member, argument, help) \
-  CLI_ROW(DELIMITER, letter, name, CLI_AT(char, member), argument, help, 0, 0, NULL)
-/* an enum or int: the value of one of 'words', which are listed behind the help, as is the word
+#define CLI_DELIMITER(letter, name, member, argument, ...) \
+  CLI_ROW(DELIMITER, letter, name, CLI_AT(char, member), argument, .help = __VA_ARGS__)
+/* an enum or int: the value of one of the words, which are listed behind the help, as is the word
  * that is the default, if one is.  A help that begins with a parenthesis names the default itself,
  * and follows the words. */
-#define CLI_CHOICE(letter, name, member, argument, help, words) \
-  CLI_ROW(CHOICE, letter, name, CLI_AT_ENUM(member), argument, help, 0, 0, words)
-/* struct cli_choices: WORD[,WORD...], at most 'high' of them */
-#define CLI_CHOICES(letter, name, member, argument, help, words, high) \
-  CLI_ROW(CHOICES, letter, name, CLI_AT(struct cli_choices, member), argument, help, 1, high, words)
+#define CLI_CHOICE(letter, name, member, argument, text, ...) \
+  CLI_ROW(CHOICE, letter, name, CLI_AT_ENUM(member), argument, .help = text, .words = __VA_ARGS__)
+/* struct cli_choices: WORD[,WORD...], at most as many as the last argument says */
+#define CLI_CHOICES(letter, name, member, argument, text, list, ...)                         \
+  CLI_ROW(CHOICES, letter, name, CLI_AT(struct cli_choices, member), argument, .help = text, \
+          .words = list, .high = __VA_ARGS__)
 /* an enum: words[0], which has no text, if it stands alone, or words[1] as --name=WORD */
-#define CLI_FLAG_OR(letter, name, member, argument, help, words) \
-  CLI_ROW(FLAG_OR, letter, name, CLI_AT_ENUM(member), argument, help, 0, 0, words)
+#define CLI_FLAG_OR(letter, name, member, argument, text, ...) \
+  CLI_ROW(FLAG_OR, letter, name, CLI_AT_ENUM(member), argument, .help = text, .words = __VA_ARGS__)
 /* struct cli_list: the option may be given several times */
-#define CLI_LIST(letter, name, member, argument, help) \
-  CLI_ROW(LIST, letter, name, CLI_AT(struct cli_list, member), argument, help, 0, 0, NULL)
+#define CLI_LIST(letter, name, member, argument, ...) \
+  CLI_ROW(LIST, letter, name, CLI_AT(struct cli_list, member), argument, .help = __VA_ARGS__)
 /* struct cli_probabilities: P[,P...], different ones between 0 and 1 */
-#define CLI_PROBABILITIES(letter, name, member, argument, help)                                  \
-  CLI_ROW(PROBABILITIES, letter, name, CLI_AT(struct cli_probabilities, member), argument, help, \
-          0, 0, NULL)
-/* NAME=VALUE, once or several times, where NAME is that of one of 'settings': rows like others,
+#define CLI_PROBABILITIES(letter, name, member, argument, ...)                             \
+  CLI_ROW(PROBABILITIES, letter, name, CLI_AT(struct cli_probabilities, member), argument, \
+          .help = __VA_ARGS__)
+/* NAME=VALUE, once or several times, where NAME is that of one of the settings: rows like others,
  * without letters, that end with CLI_END_OF_SETTINGS */
-#define CLI_SETTINGS(letter, name, argument, help, settings)                 \
-  {                                                                          \
-    name, letter, CLI_TYPE_SETTINGS, 0, argument, help, 0, 0, NULL, settings \
-  }
-#define CLI_END_OF_SETTINGS                                 \
-  {                                                         \
-    NULL, 0, CLI_TYPE_FLAG, 0, NULL, NULL, 0, 0, NULL, NULL \
+#define CLI_SETTINGS(letter, name, argument, text, ...) \
+  CLI_ROW(SETTINGS, letter, name, 0, argument, .help = text, .settings = __VA_ARGS__)
+#define CLI_END_OF_SETTINGS \
+  {                         \
+    NULL                    \
   }
 
 #endif

@@ -20,19 +20,23 @@ static const struct {
   unsigned group; /* 0: every tool's */
   struct cli_option option;
 } shared[] = {
-    {CLI_TABLE, CLI_DELIMITER('d', "delimiter", table.delimiter, "C",
-                              "field delimiter (detected from the first lines)")},
+    {CLI_TABLE,
+     CLI_DELIMITER('d', "delimiter", table.delimiter, "C",
+                   "field delimiter (detected from the first lines)", .of = CLI_OF_TEXT)},
     {CLI_TABLE, CLI_COUNT(0, "skip-lines", table.skip_lines, "N",
-                          "lines before the table to ignore (0)", 0, 1e9)},
-    {CLI_TABLE, CLI_FLAG(0, "no-header", asked.no_header, "the first line is data, not names")},
-    {CLI_TABLE, CLI_LIST(0, "na", asked.na, "LIST", "missing values (NA, and the empty field)")},
-    {CLI_TABLE, CLI_DELIMITER(0, "decimal", table.notation.decimal, "C", "decimal mark (a point)")},
-    {CLI_TABLE,
-     CLI_FLAG(0, "thousands", table.notation.thousands, "digits are grouped, as in 1,234.5")},
+                          "lines before the table to ignore (0)", 0, 1e9, .of = CLI_OF_TABLE)},
+    {CLI_TABLE, CLI_FLAG(0, "no-header", asked.no_header, "the first line is data, not names",
+                         .of = CLI_OF_TEXT)},
+    {CLI_TABLE, CLI_LIST(0, "na", asked.na, "LIST", "missing values (NA, and the empty field)",
+                         .of = CLI_OF_TEXT)},
+    {CLI_TABLE, CLI_DELIMITER(0, "decimal", table.notation.decimal, "C", "decimal mark (a point)",
+                              .of = CLI_OF_TABLE)},
+    {CLI_TABLE, CLI_FLAG(0, "thousands", table.notation.thousands,
+                         "digits are grouped, as in 1,234.5", .of = CLI_OF_TABLE)},
     {CLI_TABLE, CLI_TEXT(0, "strip", table.notation.strip, "LIST",
-                         "texts to ignore beside a number, as in '$,%'")},
-    {CLI_TABLE,
-     CLI_TEXT(0, "comment", table.notation.comment, "TEXT", "skip lines that begin with TEXT")},
+                         "texts to ignore beside a number, as in '$,%'", .of = CLI_OF_TABLE)},
+    {CLI_TABLE, CLI_TEXT(0, "comment", table.notation.comment, "TEXT",
+                         "skip lines that begin with TEXT", .of = CLI_OF_TABLE)},
     {CLI_OUTPUT,
      CLI_TEXT('o', "output", output, "FILE", "write FILE, whole or not at all (standard output)")},
     {CLI_SEEDED, CLI_SEED('s', "seed", seed, "N", "seed of every random choice (1)")},
@@ -76,6 +80,13 @@ bool cli_given(const struct cli *cli, const char *name)
     if (strcmp(cli->tool->options[i].name, name) == 0) return (cli->given >> i & 1) != 0;
   assert(false && "an option of the tool");
   return false;
+}
+
+const char *cli_misplaced(const struct cli *cli, unsigned lacks)
+{
+  for (size_t i = 0; i < cli->n_as_given; i++)
+    if ((cli->as_given[i].option->of & lacks) != 0) return cli->as_given[i].option->name;
+  return NULL;
 }
 
 /* ---- getopt_long -------------------------------------------------------------------------- */

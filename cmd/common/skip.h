@@ -13,7 +13,8 @@ enum skip_bad { SKIP_NONE, SKIP_SOME, SKIP_ALL };
 extern const struct cli_word skip_words[];
 
 /* The row of --skip-bad. */
-#define SKIP_OPTION(member, help) CLI_FLAG_OR(0, "skip-bad", member, "all", help, skip_words)
+#define SKIP_OPTION(member, help) \
+  CLI_FLAG_OR(0, "skip-bad", member, "all", help, skip_words, .of = CLI_OF_TABLE)
 
 /*
  * Warns if rows of 'table' were left out; 'n_kept' were not.  GPNN_EDATA if they are more than a

@@ -95,7 +95,7 @@ static enum gpnn_status check_classes(const struct run *r,
                                       const struct gpnn_predictions_classes *classes,
                                       const char *name, struct gpnn_error *err)
 {
-  static const char *const of_numbers[] = {"levels", "interval", "index"};
+  const char *misplaced = cli_misplaced(r->cli, CLI_OF_NUMBERS);
   enum scores_table table = r->form.table;
   if (table == SCORES_PIT)
     return gpnn_fail(err, GPNN_EINVAL,
@@ -104,12 +104,10 @@ static enum gpnn_status check_classes(const struct run *r,
       (table == SCORES_RELIABILITY && !gpnn_predictions_has_top(classes)))
     return gpnn_fail(err, GPNN_EINVAL,
                      "%s: this --table needs probabilities, but there are no columns p_NAME", name);
-  for (size_t i = 0; i < sizeof of_numbers / sizeof of_numbers[0]; i++)
-    if (cli_given(r->cli, of_numbers[i]))
-      return gpnn_fail(err, GPNN_EINVAL,
-                       "%s: --%s is for numbers, but there are predictions of classes", name,
-                       of_numbers[i]);
-  return GPNN_OK;
+  if (misplaced == NULL) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EINVAL,
+                   "%s: --%s is for numbers, but there are predictions of classes", name,
+                   misplaced);
 }
 
 /* Whether the columns suit the options. */

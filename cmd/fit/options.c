@@ -192,6 +192,9 @@ static bool resolve_row_weights(const struct cli *cli, const struct fit_argument
 bool fit_resolve(const struct cli *cli, void *arguments)
 {
   struct fit_arguments *a = arguments;
+  const char *misplaced = a->like == NULL ? cli_misplaced(cli, CLI_OF_TABLE | CLI_OF_TEXT) : NULL;
+  if (misplaced != NULL)
+    return wrong(cli, misplaced, "applies to the rows of a TABLE: give --like");
   return check_conjugate(cli, a) && check_inference(cli, a) && resolve_kl_weight(cli, a) &&
          apply_preset(cli, a) && resolve_model(cli, a) && resolve_estimation(cli, a) &&
          resolve_transform(cli, a) && resolve_lengthscales(cli, a) && resolve_counts(cli, a) &&

@@ -48,9 +48,9 @@ static const struct cli_option options[] = {
     CLI_REAL(0, "tol", grid.tolerance, "R", "relative residual of solutions (1e-5)", 1e-14, 0.5),
     CLI_COUNT(0, "max-iter", grid.most_iterations, "N", "iterations at most (10000)", 1, 1e9),
     CLI_FLAG(0, "accept", grid.accept, "solutions that have not converged"),
-    CLI_TEXT(0, "keep", keep, "LIST", "carry these columns along"),
-    CLI_FLAG(0, "append", append, "carry all columns along"),
-    CLI_FLAG(0, "skip-bad", skip_bad, "predict NA for bad rows"),
+    CLI_TEXT(0, "keep", keep, "LIST", "carry these columns along", .of = CLI_OF_TABLE),
+    CLI_FLAG(0, "append", append, "carry all columns along", .of = CLI_OF_TABLE),
+    CLI_FLAG(0, "skip-bad", skip_bad, "predict NA for bad rows", .of = CLI_OF_TABLE),
     CLI_COUNT(0, "batch", batch, "N", "rows read and predicted at a time (8192)", 1, 1e7),
 };
 

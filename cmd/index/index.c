@@ -21,21 +21,6 @@ static const char *volatile unfinished;
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-/* An option that only makes sense when a table is read; NULL if none was given. */
-static const char *table_option(const struct cli *cli)
-{
-  static const char *const names[] = {"auto",         "target",     "classes",
-                                      "inputs",       "drop",       "one-hot",
-                                      "date",         "period",     "geo",
-                                      "regressors",   "row-noise",  "offset",
-                                      "exposure",     "by",         "skip-bad",
-                                      "unique",       "preset",     "standardise",
-                                      "target-scale", "whiten-eps", "calibration-rows"};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (cli_given(cli, names[i])) return names[i];
-  return NULL;
-}
-
 /* Reads MEAN,SD. */
 static bool read_target_scale(const struct cli *cli, const char *text, struct gpnn_moments *to)
 {
@@ -90,7 +75,7 @@ bool index_resolve(const struct cli *cli, void *arguments)
   struct index_arguments *a = arguments;
   if (a->output == NULL || strcmp(a->output, "-") == 0)
     return cli_refuse(cli, "an index is a binary file: name it with -o FILE");
-  const char *misplaced = a->metric != NULL ? table_option(cli) : NULL;
+  const char *misplaced = a->metric != NULL ? cli_misplaced(cli, CLI_OF_TABLE | CLI_OF_TEXT) : NULL;
   if (misplaced != NULL)
     return cli_refuse(cli, "--metric reads an index, but --%s applies to a table", misplaced);
   a->search.seed = cli->seed;

@@ -15,45 +15,33 @@
 
 extern char **environ;
 
-/* Kinds of picture, as bits. */
-enum {
-  CALIBRATION = 1,
-  PIT = 2,
-  PREDICTED = 4,
-  RESIDUALS = 8,
-  CURVE = 16,
-  LANDSCAPE = 32,
-  BAND = 64,
-  MAP = 128,
-  RELIABILITY = 256,
-  CONFUSION = 512,
-  ROC = 1024,
-  OF_PREDICTIONS = CALIBRATION | PIT | PREDICTED | RESIDUALS,
-  OF_CLASSES = RELIABILITY | CONFUSION | ROC,
-};
-
 #define OF_TRUTHS "predictions with their truths, as of gpnn-predict"
 #define OF_TRUE_CLASSES "predictions of classes with their truths, as of gpnn-predict"
 
 static const struct plot_kind {
   const char *name;
-  unsigned bit;
+  unsigned has;
   enum gpnn_status (*draw)(struct plot *plot, struct gpnn_error *err);
   double width, height; /* cm */
   const char *what;     /* it draws */
 } kinds[] = {
-    {"calibration", CALIBRATION, plot_calibration, 12, 11.5, OF_TRUTHS},
-    {"pit", PIT, plot_pit, 17, 9, OF_TRUTHS},
-    {"predicted", PREDICTED, plot_predicted, 12, 11.5, OF_TRUTHS},
-    {"residuals", RESIDUALS, plot_residuals, 17, 10, OF_TRUTHS},
-    {"curve", CURVE, plot_curve, 17, 11, "values against rows, as of gpnn-simulate risk"},
-    {"landscape", LANDSCAPE, plot_landscape, 17, 12,
+    {"calibration", PLOT_MEANS | PLOT_DF | PLOT_LABELS, plot_calibration, 12, 11.5, OF_TRUTHS},
+    {"pit", PLOT_MEANS | PLOT_DF | PLOT_LABELS | PLOT_BINS, plot_pit, 17, 9, OF_TRUTHS},
+    {"predicted", PLOT_MEANS | PLOT_DF | PLOT_LABELS | PLOT_UNIT, plot_predicted, 12, 11.5,
+     OF_TRUTHS},
+    {"residuals", PLOT_MEANS | PLOT_DF | PLOT_LABELS | PLOT_UNIT, plot_residuals, 17, 10,
+     OF_TRUTHS},
+    {"curve", PLOT_INPUTS | PLOT_LINES | PLOT_LABELS | PLOT_UNIT, plot_curve, 17, 11,
+     "values against rows, as of gpnn-simulate risk"},
+    {"landscape", PLOT_MARKS, plot_landscape, 17, 12,
      "values against parameters, as of gpnn-simulate limits --vary"},
-    {"band", BAND, plot_band, 17, 9, "predictions and their input, as of gpnn-predict --keep"},
-    {"map", MAP, plot_map, 17, 8, "predictions and their two inputs, as of gpnn-predict --keep"},
-    {"reliability", RELIABILITY, plot_reliability, 12, 11.5, OF_TRUE_CLASSES},
-    {"confusion", CONFUSION, plot_confusion, 13, 11.5, OF_TRUE_CLASSES},
-    {"roc", ROC, plot_roc, 12, 11.5, OF_TRUE_CLASSES},
+    {"band", PLOT_INPUTS | PLOT_MEANS | PLOT_DF | PLOT_LABELS | PLOT_UNIT, plot_band, 17, 9,
+     "predictions and their input, as of gpnn-predict --keep"},
+    {"map", PLOT_INPUTS | PLOT_MEANS | PLOT_LABELS | PLOT_UNIT, plot_map, 17, 8,
+     "predictions and their two inputs, as of gpnn-predict --keep"},
+    {"reliability", PLOT_LABELS, plot_reliability, 12, 11.5, OF_TRUE_CLASSES},
+    {"confusion", PLOT_LABELS, plot_confusion, 13, 11.5, OF_TRUE_CLASSES},
+    {"roc", PLOT_LABELS, plot_roc, 12, 11.5, OF_TRUE_CLASSES},
 };
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
@@ -78,30 +66,11 @@ static const struct plot_kind *find_kind(const struct cli *cli)
 }
 
 /* An option that does not apply to this kind is a mistake. */
-static bool check_meaning(const struct cli *cli, unsigned kind)
+static bool check_meaning(const struct cli *cli, unsigned has)
 {
-  static const struct {
-    const char *name;
-    unsigned kinds;
-  } limited[] = {
-      {"inputs", CURVE | BAND | MAP},
-      {"truth", OF_PREDICTIONS | OF_CLASSES | CURVE | LANDSCAPE | BAND | MAP},
-      {"mean", OF_PREDICTIONS | BAND | MAP},
-      {"sd", OF_PREDICTIONS | BAND | MAP},
-      {"df", OF_PREDICTIONS | BAND},
-      {"by", CURVE},
-      {"se", CURVE},
-      {"theory", CURVE},
-      {"mark", LANDSCAPE},
-      {"bins", PIT},
-      {"xlabel", ~(unsigned)LANDSCAPE},
-      {"ylabel", ~(unsigned)LANDSCAPE},
-      {"unit", PREDICTED | RESIDUALS | CURVE | BAND | MAP},
-  };
-  for (size_t i = 0; i < sizeof limited / sizeof limited[0]; i++)
-    if (cli_given(cli, limited[i].name) && (limited[i].kinds & kind) == 0)
-      return cli_refuse(cli, "--%s does not apply to %s", limited[i].name, cli->operands[0]);
-  return true;
+  const char *misplaced = cli_misplaced(cli, PLOT_ALL & ~has);
+  return misplaced == NULL ||
+         cli_refuse(cli, "--%s does not apply to %s", misplaced, cli->operands[0]);
 }
 
 static bool check_marks(const struct cli *cli, const struct cli_list *marks)
@@ -160,7 +129,7 @@ bool plot_resolve(const struct cli *cli, void *arguments)
 {
   struct plot_arguments *o = arguments;
   o->kind = find_kind(cli);
-  return o->kind != NULL && check_meaning(cli, o->kind->bit) && check_marks(cli, &o->marks) &&
+  return o->kind != NULL && check_meaning(cli, o->kind->has) && check_marks(cli, &o->marks) &&
          choose_format(cli, o) && cli_check_overwrite(cli, cli->output, cli_operand(cli, 1));
 }
 

@@ -14,6 +14,19 @@
 #include "table/predictions.h"
 #include "table/table.h"
 
+/* What a kind of picture may lack, for cli_misplaced(). */
+enum {
+  PLOT_INPUTS = CLI_OF_OWN,
+  PLOT_MEANS = 2 * PLOT_INPUTS,
+  PLOT_DF = 2 * PLOT_MEANS,
+  PLOT_LINES = 2 * PLOT_DF,    /* through points with errors */
+  PLOT_MARKS = 2 * PLOT_LINES, /* at values of parameters */
+  PLOT_BINS = 2 * PLOT_MARKS,
+  PLOT_LABELS = 2 * PLOT_BINS, /* of axes that a user may choose */
+  PLOT_UNIT = 2 * PLOT_LABELS,
+  PLOT_ALL = 2 * PLOT_UNIT - PLOT_INPUTS,
+};
+
 enum plot_format { PLOT_AUTO, PLOT_SVG, PLOT_PNG, PLOT_PDF };
 
 struct plot_arguments {

@@ -30,35 +30,25 @@ static const struct gpnn_dataset *find_target(const struct opened *opened, bool 
   return NULL;
 }
 
-/* The first of 'options', the last of which is NULL, that is given; NULL: none is. */
-static const char *find_given(const struct cli *cli, const char *const *options)
-{
-  while (*options != NULL && !cli_given(cli, *options)) options++;
-  return *options;
-}
-
 /* GPNN_EINVAL: an option is given that is not for targets of the kind that there are. */
-static enum gpnn_status check_options(const struct cli *cli, const struct opened *opened,
-                                      struct gpnn_error *err)
+static enum gpnn_status check_options(const struct cli *cli, const struct predict_arguments *a,
+                                      const struct opened *opened, struct gpnn_error *err)
 {
-  static const char *const of_numbers[] = {"interval",  "latent", "debias",
-                                           "mean-only", "units",  NULL};
-  static const char *const of_sums[] = {"samples", "group", NULL};
-  static const char *const of_classes[] = {"labels-only", "top", "cost", NULL};
   const struct gpnn_dataset *classes = find_target(opened, true);
   const struct gpnn_dataset *number = find_target(opened, false);
   char name[GPNN_MASK_BYTES];
   const char *option = NULL;
   if (classes == NULL) {
-    option = find_given(cli, of_classes);
+    option = cli_misplaced(cli, CLI_OF_CLASSES);
     if (option == NULL) return GPNN_OK;
     gpnn_schema_column_name(&number->schema.target, name);
     return gpnn_fail(err, GPNN_EINVAL, "--%s is about classes, and target '%s' is a number", option,
                      name);
   }
   gpnn_schema_column_name(&classes->schema.target, name);
-  if (number == NULL) option = find_given(cli, of_numbers);
-  if (option == NULL) option = find_given(cli, of_sums);
+  if (number == NULL) option = cli_misplaced(cli, CLI_OF_NUMBERS);
+  if (option == NULL && a->samples > 0) option = "samples";
+  if (option == NULL && a->group != NULL) option = "group";
   if (option == NULL) return GPNN_OK;
   return gpnn_fail(err, GPNN_EINVAL, "--%s is about numbers, and target '%s' holds classes%s",
                    option, name, number == NULL ? "" : "; --targets leaves it out");
@@ -178,7 +168,7 @@ enum gpnn_status classes_init(struct classes *classes, const struct cli *cli,
                               const struct predict_arguments *a, const struct opened *opened,
                               struct gpnn_error *err)
 {
-  enum gpnn_status status = a->is_of_grids ? GPNN_OK : check_options(cli, opened, err);
+  enum gpnn_status status = a->is_of_grids ? GPNN_OK : check_options(cli, a, opened, err);
   for (size_t t = 0; t < opened->n && status == GPNN_OK; t++)
     status = init_target(classes, t, cli, a, opened, err);
   if (status == GPNN_OK && a->cost != NULL) status = read_costs(classes, opened, a->cost, err);

@@ -21,14 +21,12 @@ static void tell_progress(void *context, size_t solved, size_t columns, size_t i
 
 static bool resolve_complete(const struct cli *cli, const struct predict_arguments *a)
 {
-  static const char *const others[] = {"keep", "append", "skip-bad"};
+  const char *misplaced = cli_misplaced(cli, CLI_OF_TABLE);
   if (a->complete == PREDICT_TABLE) return true;
   if (cli->n_operands > 1)
     return cli_refuse(cli, "--complete predicts the cells of the grid: give it or a table");
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    if (cli_given(cli, others[i]))
-      return cli_refuse(cli, "--%s is for the rows of a table, not for --complete", others[i]);
-  return true;
+  return misplaced == NULL ||
+         cli_refuse(cli, "--%s is for the rows of a table, not for --complete", misplaced);
 }
 
 bool grid_resolve(const struct cli *cli, struct predict_arguments *a)

@@ -31,16 +31,13 @@ static bool resolve_batch(const struct cli *cli, struct predict_arguments *a)
 /* What concerns a table is not for training rows. */
 static bool resolve_loo(const struct cli *cli, const struct predict_arguments *a)
 {
-  static const char *const others[] = {"keep",  "append",  "skip-bad", "unbuffered",
-                                       "share", "samples", "group"};
+  const char *misplaced = cli_misplaced(cli, CLI_OF_TABLE);
   if (!a->loo && a->cross_fit) return cli_refuse(cli, "--cross-fit needs --loo");
   if (!a->loo) return true;
   if (cli->n_operands > 1)
     return cli_refuse(cli, "--loo predicts the rows of the index: give it or a table");
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    if (cli_given(cli, others[i]))
-      return cli_refuse(cli, "--%s is for the rows of a table, not for --loo", others[i]);
-  return true;
+  return misplaced == NULL ||
+         cli_refuse(cli, "--%s is for the rows of a table, not for --loo", misplaced);
 }
 
 /* Reads --max-distance: a number of lengthscales or, with a unit, a distance on the globe. */
@@ -323,6 +320,16 @@ static enum gpnn_status find_boxes(struct run *r, struct gpnn_error *err)
   return GPNN_OK;
 }
 
+/* GPNN_EINVAL: an option is given that is about training rows, and there are none. */
+static enum gpnn_status check_file(const struct run *r, struct gpnn_error *err)
+{
+  bool is_model = r->opened.dataset->stored != NULL;
+  const char *misplaced = is_model ? cli_misplaced(r->cli, CLI_OF_INDEX) : NULL;
+  if (misplaced == NULL) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EINVAL, "--%s is for an index: %s has no neighbours to predict from",
+                   misplaced, gpnn_index_path(r->opened.index));
+}
+
 /* Makes the models, the predictors and the columns. */
 static enum gpnn_status open_predictors(struct run *r, struct gpnn_error *err)
 {
@@ -355,6 +362,7 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
     status = open_refuse_grid(r->opened.index, "--loo is for an index of rows", err);
   if (status == GPNN_OK && r->a->loo)
     status = open_refuse_model(r->opened.index, "--loo is for an index", err);
+  if (status == GPNN_OK) status = check_file(r, err);
   if (status == GPNN_OK) status = grid_check(r, err);
   if (status == GPNN_OK) status = source_open(&r->source, cli, r->a, &r->opened, err);
   if (status == GPNN_OK) status = open_predictors(r, err);

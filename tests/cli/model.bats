@@ -89,8 +89,10 @@ prepare() {
   assert_fails 1 "use gpnn-predict" gpnn-grid predict t.gpm test.tsv
   assert_fails 1 "it has no search to change" gpnn-index --metric t.par -o n.gpi t.gpm
   assert_fails 1 "the advice is about an index" gpnn-simulate advise -p t.par t.gpm
-  assert_fails 2 "has no neighbours" gpnn-predict -m 5 t.gpm test.tsv
-  assert_fails 2 "nearest neighbours" gpnn-predict --debias t.gpm test.tsv
+  for option in '-m 5' '--share 4' '--precision mixed' --debias; do
+    # shellcheck disable=SC2086
+    assert_fails 2 "is for an index: t.gpm has no neighbours" gpnn-predict $option t.gpm test.tsv
+  done
 }
 
 @test "a model file where parameters belong, and the reverse" {

@@ -80,3 +80,21 @@ all_options() {
   assert_fails 2 'option --units: its value is empty' gpnn-predict --units= t.gpi -p t.par
   gpnn-predict --units standard --help | grep -q -- '--units .*original or standard (original)'
 }
+
+@test "an option that a run would ignore is refused" {
+  cd "$BATS_FILE_TMPDIR"
+  local option
+  for option in '--tails compress' '--standardise none' '--whiten-eps 1' '--calibration-rows 5' '--classes' \
+    '--skip-bad' '--by x1' '--auto' '--unique' '-y y' '-d ,' '--na ?' '--no-header' '--thousands'; do
+    # shellcheck disable=SC2086 # an option and its value
+    assert_fails 2 '--metric reads an index, but --.* applies to a table' \
+      gpnn-index --metric t.par $option -o u.gpi t.gpi
+  done
+  gpnn-index --metric t.par --search flat --recall 0.9 -m 5 -o u.gpi t.gpi
+  for option in --skip-bad '-d ,' '--decimal ,' '--comment #'; do
+    # shellcheck disable=SC2086
+    assert_fails 2 '--.* applies to the rows of a TABLE' gpnn-calibrate $option -p t.par t.gpi
+    [[ $option == --skip-bad ]] ||
+      assert_fails 2 'option --.*: applies to the rows of a TABLE' gpnn-fit $option t.gpi
+  done
+}

@@ -496,7 +496,11 @@ converse() {
   assert_fails 2 '--loo predicts the rows of the index' gpnn-predict --loo -p t.par t.gpi test.tsv
   assert_fails 2 '--keep is for the rows of a table, not for --loo' \
     gpnn-predict --loo -p t.par --keep x1 t.gpi
-  assert_fails 2 '--share is for the rows of a table' gpnn-predict --loo -p t.par --share 4 t.gpi
+  for option in '--share 4' '--group x1' '--unbuffered' '--decimal ,' '--comment #' '--skip-lines 1'; do
+    # shellcheck disable=SC2086 # an option and its value
+    assert_fails 2 "^${option%% *} is for the rows of a table" gpnn-predict --loo -p t.par $option t.gpi
+  done
+  gpnn-predict --loo -p t.par -d , --na '?' --no-header t.gpi >loo.csv # which say how it is written
 }
 
 @test "--loo writes all targets, and adds the known noise of the rows" {
