@@ -5,30 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/secret.h"
 #include "cotrain/ledger.h"
 #include "stats/privacy.h"
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-/* Reads A,B. */
-static bool read_pair(const char *text, double pair[2])
-{
-  const size_t length = strcspn(text, ",");
-  const char *second = text[length] == ',' ? text + length + 1 : "";
-  return gpnn_number_read(text, length, &pair[0]) == GPNN_NUMBER_OK &&
-         gpnn_number_read(second, strlen(second), &pair[1]) == GPNN_NUMBER_OK;
-}
-
 static bool read_pairs(const struct cli *cli, struct answer_arguments *a)
 {
   char shown[GPNN_MASK_BYTES];
-  if (a->clip != NULL && !(read_pair(a->clip, a->range) && a->range[0] < a->range[1]))
+  if (a->clip != NULL && !(gpnn_list_read_pair(a->clip, a->range) && a->range[0] < a->range[1]))
     return cli_refuse(cli, "option --clip: the lowest and the highest response, LO,HI, not \"%s\"",
                       gpnn_mask(shown, a->clip, strlen(a->clip)));
-  if (a->budget != NULL && !(read_pair(a->budget, a->allowed) && a->allowed[0] > 0 &&
+  if (a->budget != NULL && !(gpnn_list_read_pair(a->budget, a->allowed) && a->allowed[0] > 0 &&
                              a->allowed[1] >= GPNN_RELEASE_LEAST_DELTA && a->allowed[1] < 1))
     return cli_refuse(cli,
                       "option --budget: an epsilon above 0 and a delta between 0 and 1, EPS,DELTA, "

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/memory.h"
 #include "stats/student.h"
 
@@ -26,13 +27,14 @@ struct combining {
 
 static bool read_prior(const struct cli *cli, struct combine_arguments *a)
 {
-  const size_t length = strcspn(a->prior, ",");
-  const char *sd = a->prior[length] == ',' ? a->prior + length + 1 : "";
+  double prior[2];
   char shown[GPNN_MASK_BYTES];
-  if (gpnn_number_read(a->prior, length, &a->prior_mean) == GPNN_NUMBER_OK &&
-      gpnn_number_read(sd, strlen(sd), &a->prior_sd) == GPNN_NUMBER_OK && a->prior_sd > 0 &&
-      fmax(fabs(a->prior_mean), a->prior_sd) <= COMBINE_MOST && a->prior_sd * COMBINE_MOST >= 1)
+  if (gpnn_list_read_pair(a->prior, prior) && prior[1] > 0 &&
+      fmax(fabs(prior[0]), prior[1]) <= COMBINE_MOST && prior[1] * COMBINE_MOST >= 1) {
+    a->prior_mean = prior[0];
+    a->prior_sd = prior[1];
     return true;
+  }
   return cli_refuse(cli,
                     "option --prior: a mean and a positive sd, MEAN,SD, between 1e-100 and 1e100, "
                     "not \"%s\"",
@@ -65,26 +67,24 @@ bool combine_resolve(const struct cli *cli, void *arguments)
 /* Weights as they were given: of sum 1, or as powers. */
 static enum gpnn_status read_weights(struct combining *r, struct gpnn_error *err)
 {
-  const char *text = r->a->weights;
+  const bool are_equal = strcmp(r->a->weights, "equal") == 0;
+  const char *rest = r->a->weights;
   double sum = 0;
   for (size_t i = 0; i < r->n; i++) {
-    const size_t length = strcspn(text, ",");
-    if (strcmp(r->a->weights, "equal") == 0) {
+    size_t length = 0;
+    const char *item = gpnn_list_next(&rest, &length);
+    if (are_equal)
       r->weights[i] = 1;
-    } else if (gpnn_number_read(text, length, &r->weights[i]) != GPNN_NUMBER_OK ||
-               r->weights[i] < 0 || (text[length] == ',') != (i + 1 < r->n)) {
+    else if (gpnn_number_read(item, length, &r->weights[i]) != GPNN_NUMBER_OK ||
+             r->weights[i] < 0 || (rest != NULL) != (i + 1 < r->n))
       return gpnn_fail(err, GPNN_EINVAL,
                        "option --weights: equal, or %zu numbers that are not negative, with commas "
                        "between them, one for each table",
                        r->n);
-    } else {
-      text += length;
-      if (*text == ',') text++;
-    }
     sum += r->weights[i];
   }
   if (!(sum > 0)) return gpnn_fail(err, GPNN_EINVAL, "option --weights: their sum is 0");
-  const bool are_powers = r->a->rule == GPNN_COMBINE_GPOE && strcmp(r->a->weights, "equal") != 0;
+  const bool are_powers = r->a->rule == GPNN_COMBINE_GPOE && !are_equal;
   for (size_t i = 0; i < r->n && !are_powers; i++) r->weights[i] /= sum;
   r->settings.weights = r->weights;
   return GPNN_OK;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/memory.h"
 #include "cmd/common/open.h"
 
@@ -72,18 +73,17 @@ static enum gpnn_status find(const struct gpnn_dataset *dataset, const char *nam
 static enum gpnn_status find_all(const struct gpnn_dataset *dataset, const char *names, size_t *n,
                                  const struct gpnn_dataset **views, struct gpnn_error *err)
 {
-  enum gpnn_status status = GPNN_OK;
+  const char *name, *rest = names;
+  size_t length;
   *n = 0;
   if (names == NULL)
     for (; *n < gpnn_dataset_n_targets(dataset); (*n)++)
       views[*n] = gpnn_dataset_target(dataset, *n);
-  for (bool is_last = names == NULL; !is_last && status == GPNN_OK;) {
-    size_t length = strcspn(names, ",");
-    status = find(dataset, names, length, n, views, err);
-    is_last = names[length] == '\0';
-    names += length + 1;
+  while ((name = gpnn_list_next(&rest, &length)) != NULL) {
+    enum gpnn_status status = find(dataset, name, length, n, views, err);
+    if (status != GPNN_OK) return status;
   }
-  return status;
+  return GPNN_OK;
 }
 
 enum gpnn_status modelled_targets(const struct gpnn_index *index, const char *names,

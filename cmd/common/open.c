@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/memory.h"
 #include "cmd/common/signals.h"
 #include "container/state.h"
@@ -78,16 +79,12 @@ static enum gpnn_status choose_target(struct opened *opened, size_t to, const ch
 /* Keeps the parameters of the targets that are wanted, in the order of their names. */
 static enum gpnn_status choose_targets(struct opened *opened, struct gpnn_error *err)
 {
-  const char *name = opened->targets;
-  size_t n = 0;
-  if (name == NULL) return GPNN_OK;
-  for (bool is_last = false; !is_last;) {
-    size_t length = strcspn(name, ",");
-    enum gpnn_status status = choose_target(opened, n, name, length, err);
+  const char *name, *rest = opened->targets;
+  size_t n = 0, length;
+  if (rest == NULL) return GPNN_OK;
+  while ((name = gpnn_list_next(&rest, &length)) != NULL) {
+    enum gpnn_status status = choose_target(opened, n++, name, length, err);
     if (status != GPNN_OK) return status;
-    n++;
-    is_last = name[length] == '\0';
-    name += length + 1;
   }
   while (opened->n > n) gpnn_parameters_release(&opened->parameters[--opened->n]);
   return GPNN_OK;

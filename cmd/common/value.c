@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/number.h"
 #include "cmd/common/cli_private.h"
 
@@ -51,11 +52,12 @@ static bool set_probabilities(const struct cli *cli, const struct cli_row *row, 
 {
   const struct cli_option *option = row->option;
   struct cli_probabilities *list = cli_value(row);
+  const char *item, *rest = text;
+  size_t length;
   list->n = 0;
-  do {
-    size_t length = strcspn(text, ",");
+  while ((item = gpnn_list_next(&rest, &length)) != NULL) {
     double p = 0;
-    bool good = gpnn_number_read(text, length, &p) == GPNN_NUMBER_OK && p > 0 && p < 1 &&
+    bool good = gpnn_number_read(item, length, &p) == GPNN_NUMBER_OK && p > 0 && p < 1 &&
                 list->n < CLI_PROBABILITIES_MAX;
     for (size_t i = 0; i < list->n; i++) good = good && list->p[i] != p;
     if (!good)
@@ -64,8 +66,7 @@ static bool set_probabilities(const struct cli *cli, const struct cli_row *row, 
                         "0.5,0.95",
                         option->name, CLI_PROBABILITIES_MAX);
     list->p[list->n++] = p;
-    text += length;
-  } while (*text++ == ',');
+  }
   return true;
 }
 
@@ -106,18 +107,17 @@ static bool set_choices(const struct cli *cli, const struct cli_row *row, const 
   const struct cli_option *option = row->option;
   struct cli_choices *list = cli_value(row);
   char shown[GPNN_MASK_BYTES], words[CLI_WORDS_BYTES];
-  const char *rest = text;
+  const char *item, *rest = text;
+  size_t length;
   list->n = 0;
-  do {
-    size_t length = strcspn(rest, ",");
+  while ((item = gpnn_list_next(&rest, &length)) != NULL) {
     if (list->n == (size_t)option->high ||
-        !find_word(option->words, rest, length, &list->of[list->n]))
+        !find_word(option->words, item, length, &list->of[list->n]))
       return cli_refuse(cli, "option --%s: %s, or %.0f of them with a comma between, not \"%s\"",
                         option->name, cli_list_words(words, option->words), option->high,
                         gpnn_mask(shown, text, strlen(text)));
     list->n++;
-    rest += length;
-  } while (*rest++ == ',');
+  }
   return true;
 }
 

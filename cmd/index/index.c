@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "cmd/common/json.h"
@@ -24,12 +25,12 @@ static const char *volatile unfinished;
 /* Reads MEAN,SD. */
 static bool read_target_scale(const struct cli *cli, const char *text, struct gpnn_moments *to)
 {
-  const size_t length = strcspn(text, ",");
-  const char *sd = text[length] == ',' ? text + length + 1 : "";
+  double pair[2];
   char shown[GPNN_MASK_BYTES];
-  if (gpnn_number_read(text, length, &to->mean) == GPNN_NUMBER_OK &&
-      gpnn_number_read(sd, strlen(sd), &to->sd) == GPNN_NUMBER_OK && to->sd > 0)
+  if (gpnn_list_read_pair(text, pair) && pair[1] > 0) {
+    *to = (struct gpnn_moments){pair[0], pair[1]};
     return true;
+  }
   return cli_refuse(cli, "option --target-scale: a mean and a positive sd, MEAN,SD, not \"%s\"",
                     gpnn_mask(shown, text, strlen(text)));
 }

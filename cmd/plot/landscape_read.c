@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compare.h"
+#include "base/list.h"
 #include "base/memory.h"
 #include "cmd/common/report.h"
 #include "table/columns.h"
@@ -127,13 +128,7 @@ static enum gpnn_status number_of(struct landscape_names *names, const char *tex
 /* True if the list of -y names this quantity. */
 static bool is_wanted(const char *list, const struct gpnn_field *quantity)
 {
-  if (list == NULL) return true;
-  for (;;) {
-    size_t length = strcspn(list, ",");
-    if (length == quantity->length && memcmp(list, quantity->text, length) == 0) return true;
-    if (list[length] == '\0') return false;
-    list += length + 1;
-  }
+  return list == NULL || gpnn_list_has(list, quantity->text, quantity->length);
 }
 
 static enum gpnn_status optional(const struct plot *plot, const struct gpnn_record *record,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "cmd/common/progress.h"
@@ -33,13 +34,12 @@ static bool read_count(const char *text, size_t length, uint64_t *count)
 /* Reads N,N... */
 static bool read_list(struct simulate_options *o)
 {
-  const char *text = o->rows;
-  do {
-    size_t length = strcspn(text, ",");
-    if (o->n_rows == SIMULATE_ROWS || !read_count(text, length, &o->row[o->n_rows])) return false;
+  const char *item, *rest = o->rows;
+  size_t length;
+  while ((item = gpnn_list_next(&rest, &length)) != NULL) {
+    if (o->n_rows == SIMULATE_ROWS || !read_count(item, length, &o->row[o->n_rows])) return false;
     o->n_rows++;
-    text += length;
-  } while (*text++ == ',');
+  }
   return true;
 }
 
@@ -123,19 +123,19 @@ static bool read_range_of(const struct simulate_options *o, const char *text, si
 static bool read_grid(const struct simulate_options *o, const char *text,
                       struct simulate_grid *grid)
 {
+  const char *item, *rest = text;
+  size_t length;
   uint64_t n_values = 1;
-  do {
-    size_t length = strcspn(text, ",");
+  while ((item = gpnn_list_next(&rest, &length)) != NULL) {
     if (grid->n == GPNN_RISK_N_PARAMETERS) return false;
     struct simulate_range *range = &grid->ranges[grid->n];
-    if (!read_range_of(o, text, length, range)) return false;
+    if (!read_range_of(o, item, length, range)) return false;
     for (size_t i = 0; i < grid->n; i++)
       if (grid->ranges[i].parameter == range->parameter) return false;
     grid->n++;
     n_values *= range->n;
     if (n_values > SIMULATE_VALUES) return false;
-    text += length;
-  } while (*text++ == ',');
+  }
   return true;
 }
 

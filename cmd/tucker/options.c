@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/number.h"
 #include "cmd/tucker/tucker.h"
 
@@ -13,15 +14,14 @@ enum { MOST_CORE = 20000 };
 static bool read_counts(const char *text, size_t least, size_t most, size_t *n,
                         size_t counts[GPNN_TUCKER_DIMENSIONS])
 {
-  for (*n = 0; *n < GPNN_TUCKER_DIMENSIONS; text++) {
-    uint64_t value;
-    size_t length = strcspn(text, ",");
-    if (!gpnn_number_read_u64(text, length, &value) || value < least || value > most) return false;
-    counts[(*n)++] = (size_t)value;
-    text += length;
-    if (*text == '\0') return true;
-  }
-  return false;
+  const char *item, *rest = text;
+  uint64_t value;
+  size_t length;
+  for (*n = 0; (item = gpnn_list_next(&rest, &length)) != NULL; counts[(*n)++] = (size_t)value)
+    if (*n == GPNN_TUCKER_DIMENSIONS || !gpnn_number_read_u64(item, length, &value) ||
+        value < least || value > most)
+      return false;
+  return true;
 }
 
 static bool resolve_shape(const struct cli *cli, struct tucker_arguments *a)

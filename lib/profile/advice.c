@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/list.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "table/skipped.h"
@@ -263,10 +264,7 @@ static void find_stuck(struct gpnn_advice *advice, const struct gpnn_profile *pr
 static enum gpnn_status add_item(char **list, const char *text, struct gpnn_error *err)
 {
   size_t used = *list == NULL ? 0 : strlen(*list), n = strlen(text);
-  for (const char *at = *list; at != NULL; at = strchr(at, ',')) {
-    at += *at == ',';
-    if (strncmp(at, text, n) == 0 && (at[n] == '\0' || at[n] == ',')) return GPNN_OK;
-  }
+  if (gpnn_list_has(*list, text, n)) return GPNN_OK;
   char *longer = gpnn_alloc(used + n + 2, 1, 1);
   if (longer == NULL) return gpnn_fail_memory(err, "for the advice");
   if (used > 0) memcpy(longer, *list, used);
