@@ -1,4 +1,4 @@
-#include "cmd/calibrate/across.h"
+#include "cmd/calibrate/calibrate_private.h"
 
 /* The targets that are estimated together with 'target', which have the same rows. */
 static struct across group_of(const struct opened *opened, size_t target)

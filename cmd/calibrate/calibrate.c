@@ -5,9 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/calibrate/across.h"
-#include "cmd/calibrate/temperature.h"
-#include "cmd/calibrate/uncertainty.h"
+#include "cmd/calibrate/calibrate_private.h"
 #include "cmd/common/json.h"
 #include "cmd/common/open.h"
 #include "cmd/common/report.h"

@@ -1,9 +1,16 @@
-#include "cmd/calibrate/temperature.h"
+#include "cmd/calibrate/calibrate_private.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "cmd/calibrate/uncertainty.h"
+const char *uncertainty_describe(double standard_error, char text[UNCERTAINTY_BYTES])
+{
+  if (isfinite(standard_error))
+    snprintf(text, UNCERTAINTY_BYTES, "%.2g", standard_error);
+  else
+    snprintf(text, UNCERTAINTY_BYTES, "not known");
+  return text;
+}
 
 enum gpnn_status temperature_check(const struct cli *cli, const struct opened *opened,
                                    size_t target, struct gpnn_error *err)

@@ -21,7 +21,7 @@
 
 struct cli;
 struct json;     /* cmd/common/json.h */
-struct warnings; /* cmd/common/warnings.h */
+struct warnings; /* cmd/common/cli_private.h */
 
 /* Groups of shared options; -h -V -q -v are always there. */
 enum {

@@ -52,8 +52,7 @@ void facts_number(struct facts *facts, const char *name, double value);
 /* A text; in JSON a number if it reads as one. */
 void facts_word(struct facts *facts, const char *name, const char *text);
 
-/* ---- structure ---------------------------------------------------------------------------------
- */
+/* ---- structure ------------------------------------------------------------------------------- */
 
 /* A line of several values: with 'bracket' '{' an object, whose values have names, or '[' an array.
  * In a list 'name' is NULL; elsewhere the line of one without a name, a row of a table, begins with

@@ -50,11 +50,6 @@ static const struct {
     {0, CLI_FLAG('V', "version", asked.version, "print versions")},
 };
 
-void *cli_value(const struct cli_row *row)
-{
-  return (char *)row->arguments + row->option->at;
-}
-
 static struct cli_row make_row(const struct cli_option *option, void *arguments)
 {
   struct cli_row row = {option, arguments, 0};

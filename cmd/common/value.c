@@ -5,6 +5,11 @@
 #include "base/number.h"
 #include "cmd/common/cli_private.h"
 
+void *cli_value(const struct cli_row *row)
+{
+  return (char *)row->arguments + row->option->at;
+}
+
 /* ---- numbers ------------------------------------------------------------------------------ */
 
 static bool set_number(const struct cli *cli, const struct cli_row *row, const char *text)

@@ -1,4 +1,4 @@
-#include "cmd/common/warnings.h"
+#include "cmd/common/cli_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

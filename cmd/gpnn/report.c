@@ -7,7 +7,6 @@
 
 #include "base/memory.h"
 #include "cmd/common/progress.h"
-#include "cmd/gpnn/words.h"
 #include "models/labels.h"
 
 enum { LABEL = 11, WIDTH = 100 };

@@ -4,10 +4,14 @@
 #ifndef GPNN_CMD_GPNN_REPORT_H
 #define GPNN_CMD_GPNN_REPORT_H
 
+#include <stdio.h>
+
 #include "base/status.h"
 #include "cmd/common/cli.h"
 #include "cmd/gpnn/findings.h"
 #include "cmd/gpnn/places.h"
+#include "dataset/dataset.h"
+#include "kernel/parameters.h"
 
 /* Writes it to standard error, unless --quiet; or adds it to the tool's report, if there is one. */
 GPNN_MUST_CHECK enum gpnn_status report(const struct cli *cli, const struct places *places,
@@ -15,5 +19,20 @@ GPNN_MUST_CHECK enum gpnn_status report(const struct cli *cli, const struct plac
 
 /* Adds it to an open object (cmd/common/json.h). */
 void report_json(struct json *json, const struct places *places, const struct findings *findings);
+
+/* ---- parameters and numbers in words (words.c) ----------------------------------------------- */
+
+enum { WORDS_NUMBER_BYTES = 32 };
+
+/* A number with four digits or, if it is large, all those before the point.  Returns 'text'. */
+const char *words_number(char text[WORDS_NUMBER_BYTES], double value);
+
+/* "Matern 3/2 kernel, a lengthscale for each input, 64 neighbours; ..." */
+void words_model(FILE *out, const struct gpnn_parameters *parameters);
+
+/* Names the inputs along which the function changes fastest, those with the shortest lengthscales,
+ * most important first; nothing if there is one for all, or the inputs are rotated or mixed. */
+void words_leading_inputs(FILE *out, const struct gpnn_parameters *parameters,
+                          const struct gpnn_dataset *dataset);
 
 #endif

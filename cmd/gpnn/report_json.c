@@ -1,7 +1,6 @@
 /* The report as members of the one JSON object of the tool. */
 #include "cmd/common/json.h"
 #include "cmd/gpnn/report.h"
-#include "cmd/gpnn/words.h"
 #include "stats/transform.h"
 
 static void put_columns(struct json *json, const struct findings *f)

@@ -1,4 +1,4 @@
-#include "cmd/gpnn/words.h"
+#include "cmd/gpnn/report.h"
 
 #include <stdbool.h>
 #include <string.h>

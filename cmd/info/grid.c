@@ -1,4 +1,4 @@
-#include "cmd/info/grid.h"
+#include "cmd/info/info_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,7 @@
 
 #include "base/memory.h"
 #include "cmd/common/facts.h"
-#include "cmd/info/grid.h"
-#include "cmd/info/model.h"
+#include "cmd/info/info_private.h"
 #include "dataset/index.h"
 #include "kernel/parameters.h"
 #include "stats/moments.h"

@@ -1,14 +1,63 @@
-#include "cmd/info/model.h"
+#include "cmd/info/info_private.h"
 
 #include <string.h>
 
-#include "cmd/info/tucker.h"
 #include "dataset/stored.h"
 #include "kernel/parameters.h"
 #include "models/inducing/diag/fit.h"
 #include "models/inducing/inducing.h"
 #include "models/model.h"
+#include "models/tucker/fit.h"
+#include "models/tucker/tucker.h"
 #include "table/columns.h"
+
+/* ---- Tucker models --------------------------------------------------------------------------- */
+
+static const struct gpnn_state_array *find(const struct gpnn_dataset *view, const char *name)
+{
+  return gpnn_state_find(view->stored->arrays, view->schema.target.name, name);
+}
+
+/* A line of all numbers of an array. */
+static void put_numbers(struct facts *facts, const struct gpnn_dataset *view, const char *name)
+{
+  const struct gpnn_state_array *array = find(view, name);
+  if (array == NULL) return;
+  facts_open_row(facts, name, '[');
+  for (size_t i = 0; i < array->n; i++) facts_number(facts, NULL, array->values[i]);
+  facts_close_row(facts, ']');
+}
+
+static void put_number(struct facts *facts, const struct gpnn_dataset *view, const char *name)
+{
+  const struct gpnn_state_array *array = find(view, name);
+  if (array != NULL && array->n == 1) facts_number(facts, name, array->values[0]);
+}
+
+static double product(const struct gpnn_state_array *array)
+{
+  double points = 1;
+  for (size_t i = 0; i < array->n; i++) points *= array->values[i];
+  return points;
+}
+
+/* Sizes and ranks, bound, shrinkage, and which variances it has.  Nothing of what the file lacks.
+ */
+static void put_tucker(struct facts *facts, const struct gpnn_dataset *view)
+{
+  const struct gpnn_state_array *sizes = find(view, GPNN_TUCKER_GRID_SIZE);
+  if (sizes == NULL) return;
+  put_numbers(facts, view, GPNN_TUCKER_GRID_SIZE);
+  facts_number(facts, "grid-points", product(sizes));
+  put_numbers(facts, view, GPNN_TUCKER_RANK);
+  put_number(facts, view, GPNN_TUCKER_BOUND);
+  put_number(facts, view, GPNN_TUCKER_SHRINKAGE);
+  facts_text(facts, "variance",
+             find(view, GPNN_TUCKER_RESIDUAL_VARIANCE) == NULL ? "variational" : "residual");
+  put_number(facts, view, GPNN_TUCKER_RESIDUAL_VARIANCE);
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
 
 /* How many numbers an array of a target has; 0: there is none. */
 static size_t count(const struct gpnn_dataset *view, const char *name)
@@ -80,7 +129,7 @@ static void put_target(struct facts *facts, const struct gpnn_dataset *view,
   facts_text(facts, "model-of", gpnn_schema_column_name(&view->schema.target, text));
   facts_text(facts, "family", gpnn_parameters_family_name(parameters->family));
   put_inducing(facts, view);
-  info_put_tucker(facts, view);
+  put_tucker(facts, view);
   gpnn_kernel_write(covariance->kernel, covariance->smoothness, kernel);
   facts_text(facts, "kernel", kernel);
   put_lengthscales(facts, view, covariance);

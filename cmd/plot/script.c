@@ -1,4 +1,4 @@
-#include "cmd/plot/script.h"
+#include "cmd/plot/plot.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -9,9 +9,74 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "cmd/common/carry.h"
-#include "cmd/predict/texts.h"
 #include "likelihood/distribution.h"
+#include "table/table.h"
+
+/* ---- texts, in the order in which they were added, to be looked up by number ----------------- */
+
+/* A zeroed object has none and may be released. */
+struct texts {
+  size_t n;
+  char *bytes; /* owned */
+  size_t *end; /* owned; n: where each ends in 'bytes' */
+  size_t bytes_capacity, end_capacity;
+};
+
+/* Removes all. */
+void texts_clear(struct texts *texts);
+
+/* Adds a copy of 'length' bytes, which may be none.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status texts_add(struct texts *texts, const char *text, size_t length,
+                                           struct gpnn_error *err);
+
+/* Text number 'i', from 0, of '*length' bytes; valid until one is added. */
+const char *texts_get(const struct texts *texts, size_t i, size_t *length);
+
+void texts_release(struct texts *texts);
+
+/* ---- fields that travel unchanged from the rows of a table to those of the output ------------ */
+
+/* Which columns.  A zeroed object carries none and may be released. */
+struct carry {
+  size_t n_columns;
+  size_t *columns;                  /* owned: 0-based columns of the input */
+  const struct gpnn_table *numeric; /* NULL, or the input, whose fields have to be numbers because
+                                       the output is a .npy file */
+};
+
+/* Their fields in the rows of a batch.  A zeroed object has no rows and may be released. */
+struct carried {
+  size_t n_rows;
+  char *text; /* owned: the fields of all rows, one after another */
+  size_t text_length, text_capacity;
+  size_t *lengths; /* owned: n_rows by n_columns */
+  size_t lengths_capacity;
+};
+
+/* Removes all rows. */
+void carried_clear(struct carried *carried);
+
+/* Keeps the fields of one row; a record without fields (malformed) counts as all 'na'.
+ * GPNN_EFORMAT: a field is not a number but has to be. */
+GPNN_MUST_CHECK enum gpnn_status carry_add(const struct carry *carry, struct carried *carried,
+                                           const struct gpnn_record *record, const char *na,
+                                           struct gpnn_error *err);
+
+/* The next row to write; zeroed: the first. */
+struct carry_cursor {
+  size_t row, text;
+};
+
+/* Writes the fields of the next row, each followed by 'delimiter'. */
+GPNN_MUST_CHECK enum gpnn_status carry_write(const struct carry *carry,
+                                             const struct carried *carried, struct carry_cursor *at,
+                                             struct gpnn_output *output, char delimiter,
+                                             struct gpnn_error *err);
+
+void carry_release(struct carry *carry);
+void carried_release(struct carried *carried);
+
+/* ---- batches --------------------------------------------------------------------------------- */
 
 /* What the rows of a batch consist of. */
 struct batch_shape {

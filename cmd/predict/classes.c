@@ -1,4 +1,4 @@
-#include "cmd/predict/classes.h"
+#include "cmd/predict/columns.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "cmd/predict/grid.h"
+#include "cmd/predict/predict_private.h"
 
 #include <stdio.h>
 

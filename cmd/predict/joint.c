@@ -1,4 +1,4 @@
-#include "cmd/predict/joint.h"
+#include "cmd/predict/predict_private.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -12,16 +12,12 @@
 
 /* ---- options ------------------------------------------------------------------------------ */
 
-bool joint_needs_all(const struct predict_arguments *a)
-{
-  return a->samples > 0 || a->group != NULL;
-}
-
-bool joint_resolve(const struct cli *cli, const struct predict_arguments *a)
+bool joint_resolve(const struct cli *cli, struct predict_arguments *a)
 {
   if (!a->is_of_grids && cli_given(cli, "aggregate") && a->group == NULL)
     return cli_refuse(cli, "--aggregate needs --group");
-  if (!joint_needs_all(a)) return true;
+  a->needs_all = a->samples > 0 || a->group != NULL;
+  if (!a->needs_all) return true;
   const char *name = a->group != NULL ? "--group" : "--samples";
   if (a->group != NULL && a->samples > 0)
     return cli_refuse(cli, "--samples is about rows; give it or --group");
@@ -64,7 +60,7 @@ static enum gpnn_status prepare(const struct run *r, const struct batch *batch,
 
 enum gpnn_status joint_draw(const struct run *r, struct batch *batch, struct gpnn_error *err)
 {
-  const struct gpnn_predict_rows rows = run_rows(r, batch);
+  const struct gpnn_predict_rows rows = source_rows(&r->source, batch);
   struct gpnn_joint *joint = NULL;
   size_t size;
   if (!gpnn_multiply(batch->n_good, r->a->samples, &size)) size = SIZE_MAX;
@@ -251,7 +247,7 @@ static enum gpnn_status write_all(struct run *r, const struct batch *batch,
 enum gpnn_status joint_write_groups(struct run *r, const struct batch *batch,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_predict_rows rows = run_rows(r, batch);
+  const struct gpnn_predict_rows rows = source_rows(&r->source, batch);
   struct gpnn_joint *joint = NULL;
   struct groups groups = {0};
   enum gpnn_status status = groups_alloc(&groups, batch->n_rows)

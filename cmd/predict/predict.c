@@ -8,9 +8,7 @@
 #include "base/number.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/report.h"
-#include "cmd/predict/grid.h"
-#include "cmd/predict/joint.h"
-#include "cmd/predict/run.h"
+#include "cmd/predict/predict_private.h"
 
 /* ---- options ------------------------------------------------------------------------------ */
 
@@ -165,18 +163,6 @@ static void score_batch(const struct run *r, struct batch *batch)
       score_target(r, r->together[i].forecaster.numbers, r->together[i].first + t, batch);
 }
 
-struct gpnn_predict_rows run_rows(const struct run *r, const struct batch *batch)
-{
-  return (struct gpnn_predict_rows){
-      .n = batch->n_good,
-      .x = batch->x,
-      .regressors = source_has_regressors(&r->source) ? batch->regressors : NULL,
-      .noise = source_has_noise(&r->source) ? batch->noise : NULL,
-      .offset = batch->shape.n_offsets > 0 ? batch->offset : NULL,
-      .exposure = source_has_exposure(&r->source) ? batch->exposure : NULL,
-      .self = r->a->loo ? batch->self : NULL};
-}
-
 /* Notes the rows of a batch, for warn_of_training_rows(), with the truths of the telling target if
  * the table has it; then rows without truth are left aside. */
 static enum gpnn_status note_rows(struct run *r, const struct batch *batch, struct gpnn_error *err)
@@ -201,7 +187,7 @@ static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error 
 {
   struct run *r = run;
   struct batch *batch = &r->batches[slot];
-  const struct gpnn_predict_rows rows = run_rows(r, batch);
+  const struct gpnn_predict_rows rows = source_rows(&r->source, batch);
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < r->n_together && status == GPNN_OK; i++)
     status = together_predict(&r->together[i], &rows, batch, r->counts, err);
@@ -280,7 +266,7 @@ static enum gpnn_status predict_batches(struct run *r, struct gpnn_error *err)
   enum { SMALL_BATCH = 64 };
   const struct gpnn_pipeline pipeline = {
       {read_batch, predict_batch, write_batch}, interrupt_reading, r};
-  bool overlap = r->cli->threads > 1 && r->a->batch >= SMALL_BATCH && !joint_needs_all(r->a);
+  bool overlap = r->cli->threads > 1 && r->a->batch >= SMALL_BATCH && !r->a->needs_all;
   enum gpnn_status status = GPNN_OK;
   if (overlap && r->source.table != NULL)
     status = gpnn_input_allow_interrupt(gpnn_table_input(r->source.table), err);

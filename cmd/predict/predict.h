@@ -8,15 +8,20 @@
 #include <stddef.h>
 
 #include "cmd/common/cli.h"
-#include "cmd/predict/columns.h"
 #include "models/grid/grid.h"
-#include "models/model.h"
+#include "models/predict.h"
 
 /* What is made of the rows of a group. */
 enum predict_aggregate { PREDICT_SUM, PREDICT_AVERAGE };
 
 /* Which cells of a grid are predicted, instead of the rows of a table. */
 enum predict_cells { PREDICT_TABLE, PREDICT_HOLES, PREDICT_ALL_CELLS };
+
+/* What to predict, for every target. */
+struct predict_plan {
+  struct gpnn_predict_options options;
+  struct cli_probabilities intervals;
+};
 
 struct predict_arguments {
   const char *params, *targets, *keep, *group, *max_distance, *cost;
@@ -35,7 +40,9 @@ struct predict_arguments {
   enum predict_cells complete;             /* of a grid */
   size_t most_cells;                       /* that these may be; 0: the usual */
   struct gpnn_grid_posterior_options grid; /* how one is predicted */
-  size_t batch_bytes; /* memory that a batch may take; predict_resolve() determines it */
+  /* predict_resolve() determines: */
+  size_t batch_bytes; /* memory that a batch may take */
+  bool needs_all;     /* all rows have to be one batch: they are drawn, or added up */
   struct predict_plan plan;
 };
 

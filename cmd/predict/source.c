@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "cmd/predict/joint.h"
 #include "cmd/predict/together.h"
 #include "dataset/grid.h"
 
@@ -23,7 +22,7 @@ static size_t count_classes(const struct source *s)
 /* The most rows of a batch: as --batch says, unless rows are very wide; at least one. */
 static size_t rows_of_batch(const struct source *s)
 {
-  if (joint_needs_all(s->a)) return SIZE_MAX;
+  if (s->a->needs_all) return SIZE_MAX;
   const struct gpnn_dataset *dataset = s->opened->dataset;
   /* Per target: truth, mean, sd, a distribution, and what a predictor keeps of it. */
   const size_t numbers = 12;
@@ -121,6 +120,18 @@ char source_delimiter(const struct source *s)
 {
   char delimiter = s->table == NULL ? s->cli->table.delimiter : gpnn_table_delimiter(s->table);
   return delimiter == 0 || delimiter == ' ' ? '\t' : delimiter;
+}
+
+struct gpnn_predict_rows source_rows(const struct source *s, const struct batch *batch)
+{
+  return (struct gpnn_predict_rows){.n = batch->n_good,
+                                    .x = batch->x,
+                                    .regressors =
+                                        source_has_regressors(s) ? batch->regressors : NULL,
+                                    .noise = source_has_noise(s) ? batch->noise : NULL,
+                                    .offset = batch->shape.n_offsets > 0 ? batch->offset : NULL,
+                                    .exposure = source_has_exposure(s) ? batch->exposure : NULL,
+                                    .self = s->a->loo ? batch->self : NULL};
 }
 
 /* ---- output ------------------------------------------------------------------------------- */

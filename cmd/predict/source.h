@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/common/carry.h"
 #include "cmd/common/cli.h"
 #include "cmd/common/open.h"
 #include "cmd/predict/batch.h"
@@ -48,7 +47,7 @@ struct source {
 
 /* Opens the source that the arguments name; 'opened' must outlive it.  'shape' lacks only
  * has_scores then, which batches need that get predictions with scores.  If rows are to be
- * predicted together (joint_needs_all()), there is one batch. */
+ * predicted together (needs_all), there is one batch. */
 GPNN_MUST_CHECK enum gpnn_status source_open(struct source *source, const struct cli *cli,
                                              const struct predict_arguments *a,
                                              const struct opened *opened, struct gpnn_error *err);
@@ -66,6 +65,9 @@ bool source_has_exposure(const struct source *source);
  * row is bad. */
 GPNN_MUST_CHECK enum gpnn_status source_read(struct source *source, struct batch *batch,
                                              struct gpnn_error *err);
+
+/* The rows of a batch that are predicted; borrowed from it. */
+struct gpnn_predict_rows source_rows(const struct source *source, const struct batch *batch);
 
 /* Adds the place of a batch to a message. */
 GPNN_MUST_CHECK enum gpnn_status source_locate(const struct source *source,

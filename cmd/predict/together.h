@@ -11,12 +11,30 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "assess/crossfit.h"
+#include "cmd/common/cli.h"
 #include "cmd/common/open.h"
 #include "cmd/predict/batch.h"
-#include "cmd/predict/folds.h"
-#include "cmd/predict/forecaster.h"
 #include "cmd/predict/predict.h"
+#include "models/labels.h"
+#include "models/predict.h"
+
+/* What predicts the targets of one model: the distributions of numbers, or the probabilities of the
+ * classes of a single target.  One of the two is NULL. */
+struct forecaster {
+  struct gpnn_predictor *numbers;
+  struct gpnn_labels *classes;
+  size_t width; /* predictions of a row: targets, or classes */
+};
+
+/* Predictions of training rows by parameters that have not seen them (--cross-fit). */
+struct folds {
+  const struct gpnn_dataset *dataset;
+  struct gpnn_crossfit *crossfit; /* NULL: not opened */
+  struct forecaster forecasters[GPNN_CROSSFIT_FOLDS];
+};
 
 /* A zeroed object may be released. */
 struct together {

@@ -236,8 +236,7 @@ static void write_table(struct run *r, const struct gpnn_advice *advice)
   }
 }
 
-/* ---- the tool -----------------------------------------------------------------------------
- */
+/* ---- the tool -------------------------------------------------------------------------------- */
 
 static void show_progress(size_t n_done, size_t n_all)
 {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/common/warnings.h"
+#include "cmd/common/cli_private.h"
 #include "unit.h"
 
 static void assert_text(const struct warnings *warnings, size_t i, const char *expected)

@@ -1,0 +1,74 @@
+/*
+ * predict_private: the state of gpnn-predict while it works, for the files that share the work.
+ */
+#ifndef GPNN_CMD_PREDICT_PREDICT_PRIVATE_H
+#define GPNN_CMD_PREDICT_PREDICT_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/pipeline.h"
+#include "cmd/common/open.h"
+#include "cmd/predict/batch.h"
+#include "cmd/predict/columns.h"
+#include "cmd/predict/predict.h"
+#include "cmd/predict/source.h"
+#include "cmd/predict/together.h"
+#include "dataset/copies.h"
+
+/* While batches are processed, the source belongs to the stage that reads, the predictor and the
+ * counts to the one that predicts, and the sink to the one that writes. */
+struct run {
+  const struct cli *cli;
+  const struct predict_arguments *a;
+  struct opened opened;
+  struct source source;
+  size_t n_together;
+  struct together *together;  /* owned; n_together: models and predictors of all targets */
+  struct columns *columns;    /* owned; one for each target, like all that follows */
+  struct classes *classes;    /* owned */
+  struct gpnn_counts *counts; /* owned */
+  struct sink sink;
+  struct batch batches[GPNN_PIPELINE_SLOTS];
+  struct gpnn_copies copies; /* rows of a table, to find training rows among them */
+  size_t n_done;
+};
+
+/* ---- rows together: draws, and sums over groups (joint.c) ---------------------------------------
+ */
+
+/* Checks and completes the options that concern this, as a struct cli_tool's 'resolve' does. */
+bool joint_resolve(const struct cli *cli, struct predict_arguments *arguments);
+
+/* GPNN_EINVAL: the targets are of a kind that cannot be added up. */
+GPNN_MUST_CHECK enum gpnn_status joint_check_targets(const struct run *run, struct gpnn_error *err);
+
+/* Draws the rows of a batch that is predicted. */
+GPNN_MUST_CHECK enum gpnn_status joint_draw(const struct run *run, struct batch *batch,
+                                            struct gpnn_error *err);
+
+/* The names of a target's draws, and those of the row whose prediction is entry 'good' (SIZE_MAX:
+ * none); nothing if there are no draws. */
+GPNN_MUST_CHECK enum gpnn_status joint_write_draw_names(struct run *run, size_t target,
+                                                        struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status joint_write_draws(struct run *run, const struct batch *batch,
+                                                   size_t target, size_t good,
+                                                   struct gpnn_error *err);
+
+/* Writes a line for each group, in the order in which the table begins them. */
+GPNN_MUST_CHECK enum gpnn_status joint_write_groups(struct run *run, const struct batch *batch,
+                                                    struct gpnn_error *err);
+
+/* ---- where the index is a grid (grid.c) ------------------------------------------------------ */
+
+/* Checks and completes the options that concern this, as a struct cli_tool's 'resolve' does. */
+bool grid_resolve(const struct cli *cli, struct predict_arguments *arguments);
+
+/* GPNN_EMISMATCH: a grid is wanted, and the index is none.  GPNN_EINVAL: an option is not for
+ * grids. */
+GPNN_MUST_CHECK enum gpnn_status grid_check(const struct run *run, struct gpnn_error *err);
+
+/* Notes how the grid was solved, and warns if it was not solved to the tolerance. */
+void grid_report(const struct run *run);
+
+#endif
