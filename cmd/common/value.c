@@ -137,8 +137,7 @@ static bool set_flag_or(const struct cli *cli, const struct cli_row *row, const 
                     option->argument, gpnn_mask(shown, text, strlen(text)));
 }
 
-/* ---- text and flags
- * --------------------------------------------------------------------------------- */
+/* ---- text and flags ------------------------------------------------------------------------- */
 
 static bool set_flag(const struct cli *cli, const struct cli_row *row, const char *text)
 {

@@ -34,8 +34,7 @@ struct run {
   size_t n_done;
 };
 
-/* ---- rows together: draws, and sums over groups (joint.c) ---------------------------------------
- */
+/* ---- rows together: draws, and sums over groups (joint.c) ----------------------------------- */
 
 /* Checks and completes the options that concern this, as a struct cli_tool's 'resolve' does. */
 bool joint_resolve(const struct cli *cli, struct predict_arguments *arguments);

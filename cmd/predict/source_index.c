@@ -8,8 +8,7 @@
 #include "dataset/training.h"
 #include "table/date.h"
 
-/* ---- training rows, in the order of the table that the index was made from ----------------------
- */
+/* ---- training rows, in the order of the table that the index was made from ------------------ */
 
 enum gpnn_status source_training_open(struct source *s, struct gpnn_error *err)
 {
