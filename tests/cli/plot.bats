@@ -676,3 +676,16 @@ is_running() {
   awk '/^0/ && ($2 - $1 > 0.02 || $1 - $2 > 0.02) { bad = 1 } END { exit bad }' observed || complain "$(<observed)"
   grep -q "title 'predictions'" counts.gp
 }
+
+@test "columns called otherwise are named: standard errors of a curve, degrees of freedom" {
+  curves >c.tsv
+  gpnn-plot curve --by model --script c.tsv >expected.gp
+  sed '1s/se$/error/' c.tsv | gpnn-plot curve --by model --se error --script | cmp - expected.gp
+  sed '1s/se$/error/' c.tsv | gpnn-plot curve --by model --script >without.gp
+  run ! cmp -s without.gp expected.gp
+  predictions | awk -v OFS='\t' '{ print $2, $3, $4, NR == 1 ? "df" : 4 }' >p.tsv
+  gpnn-plot pit --script p.tsv >expected.gp
+  sed '1s/df$/nu/' p.tsv | gpnn-plot pit --df nu --script | cmp - expected.gp
+  sed '1s/df$/nu/' p.tsv | gpnn-plot pit --script >without.gp
+  run ! cmp -s without.gp expected.gp
+}
