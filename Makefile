@@ -346,10 +346,10 @@ mutate: ## break the code in MUTANTS (120) small ways, drawn by SEED (1): which 
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/mutate -n $(or $(MUTANTS),120) -s $(or $(SEED),1)
 
 # ---- lint ---------------------------------------------------------------------------------
-LINTS := lint-format lint-cppcheck lint-shell lint-manuals lint-layers lint-headers
+LINTS := lint-format lint-cppcheck lint-shell lint-manuals lint-layers lint-unused lint-headers
 .PHONY: lint $(LINTS)
 
-lint: $(LINTS) ## check form: layout, static analysis, scripts, manuals, layers, headers
+lint: $(LINTS) ## check form: layout, static analysis, scripts, manuals, layers, unused functions, headers
 
 format: ## lay the C and C++ sources out
 	clang-format -i $(C_SOURCES)
@@ -377,6 +377,9 @@ lint-manuals:
 
 lint-layers:
 	scripts/check-layers
+
+lint-unused: all
+	@CC='$(CC)' scripts/check-unused $(BUILD)
 
 # Every header stands alone; public ones, as they are installed, in C and in C++ both.
 alone = printf '\#include $(1)\nint main(void);\n' "$$header" | $(2) -Werror -fsyntax-only
