@@ -244,8 +244,9 @@ static enum gpnn_status set_limits(struct gpnn_learnt *limits, size_t n_in,
                                    const struct gpnn_outlier_columns *outliers,
                                    struct gpnn_error *err)
 {
-  double *lower = gpnn_alloc(n_in, 2, sizeof *lower), *upper = lower + n_in;
+  double *lower = gpnn_alloc(n_in, 2, sizeof *lower);
   if (lower == NULL) return gpnn_fail_memory(err, "for the limits of the inputs");
+  double *upper = lower + n_in;
   for (size_t j = 0; j < n_in; j++) {
     lower[j] = -DBL_MAX;
     upper[j] = DBL_MAX;
