@@ -52,7 +52,7 @@ struct gpnn_predict_options {
   bool mean_only; /* compute no sd */
   enum gpnn_units units;
   double max_distance; /* to the nearest training row, in lengthscales; 0: no limit */
-  double max_km; /* to the nearest training row's position on the globe (models/globe.h), for a
+  double max_km; /* to the nearest training row's position on the globe (models/reach.h), for a
                     dataset that has one; 0: no limit */
   enum gpnn_beyond beyond;
 };
