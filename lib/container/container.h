@@ -90,7 +90,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_container_create(struct gpnn_container_wri
                                                        const char *volatile *watch,
                                                        struct gpnn_error *err);
 
-/* Begins the section 'tag', which is one of the format's and not in the file yet. */
+/* Begins the section 'tag', which is one of the format's and not in the file yet.  GPNN_EDATA: the
+ * file has GPNN_CONTAINER_SECTIONS already. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_container_begin(struct gpnn_container_writer *writer,
                                                       const char tag[4], struct gpnn_error *err);
 

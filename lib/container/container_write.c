@@ -86,7 +86,10 @@ enum gpnn_status gpnn_container_begin(struct gpnn_container_writer *writer, cons
                                       struct gpnn_error *err)
 {
   static const unsigned char zeros[ALIGN];
-  assert(!writer->is_open && writer->n_sections < GPNN_CONTAINER_SECTIONS);
+  assert(!writer->is_open);
+  if (writer->n_sections == GPNN_CONTAINER_SECTIONS)
+    return gpnn_fail(err, GPNN_EDATA, "a file can hold at most %d kinds of columns and settings",
+                     GPNN_CONTAINER_SECTIONS);
   enum gpnn_status status = append(writer, zeros, gpnn_container_padding(writer->length), err);
   if (status != GPNN_OK) return status;
   writer->sections[writer->n_sections++] =

@@ -141,6 +141,19 @@ static void an_abandoned_file_leaves_nothing(void **state)
   assert_int_equal(access(place->path, F_OK), -1);
 }
 
+static void more_sections_than_a_file_has_room_for_are_refused(void **state)
+{
+  const struct place *place = *state;
+  struct gpnn_container_writer *writer = NULL;
+  assert_ok(gpnn_container_create(&writer, place->path, &format, NULL, &err));
+  for (int i = 0; i < GPNN_CONTAINER_SECTIONS; i++) {
+    assert_ok(gpnn_container_begin(writer, "IJKL", &err));
+    assert_ok(gpnn_container_end(writer, &err));
+  }
+  assert_fails(gpnn_container_begin(writer, "IJKL", &err), GPNN_EDATA, "at most 30");
+  gpnn_container_abandon(writer);
+}
+
 static void foreign_files_are_told_apart(void **state)
 {
   const struct place *place = *state;
@@ -377,6 +390,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(a_stream_starts_at_its_section, enter, leave),
       cmocka_unit_test_setup_teardown(the_same_sections_are_the_same_bytes, enter, leave),
       cmocka_unit_test_setup_teardown(an_abandoned_file_leaves_nothing, enter, leave),
+      cmocka_unit_test_setup_teardown(more_sections_than_a_file_has_room_for_are_refused, enter,
+                                      leave),
       cmocka_unit_test_setup_teardown(foreign_files_are_told_apart, enter, leave),
       cmocka_unit_test_setup_teardown(every_truncation_is_refused, enter, leave),
       cmocka_unit_test_setup_teardown(every_bit_of_the_front_counts, enter, leave),
