@@ -18,6 +18,10 @@
 
 #include "base/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What numbers are drawn for.  The values determine the results for a seed: never renumber. */
 enum gpnn_rng_purpose {
   GPNN_RNG_SPLIT = 1,          /* rows to parts of a table */
@@ -125,5 +129,9 @@ uint64_t gpnn_rng_hash(uint64_t seed, const void *bytes, size_t length);
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_rng_sample(struct gpnn_rng *rng, uint64_t n, size_t k,
                                                  uint64_t *out, struct gpnn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -349,7 +349,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check(const struct gpnn_paramet
                                                        const struct gpnn_dataset *dataset,
                                                        bool *other_index, struct gpnn_error *err);
 
-/* "collapsed", "svgp", "diag", "tucker", "augmented": as the line of the text has it; NULL of none. */
+/* "collapsed", "svgp", "diag", "tucker", "augmented": as the line of the text has it; NULL of none.
+ */
 const char *gpnn_parameters_family_name(enum gpnn_family family);
 
 /* GPNN_EMISMATCH: the parameters are of a grid, where those of rows are needed. */
