@@ -197,6 +197,7 @@ rows() {
   # Names may be missing all the same.
   printf 'a,b,y,\n1,2,3,4\n2,3,4,5\n5,7,6,6\n' >t.csv
   run -0 --separate-stderr gpnn-index -o t.gpi -y y t.csv
+  # shellcheck disable=SC2154 # comes from bats
   [[ $stderr != *skip-lines* ]]
 }
 

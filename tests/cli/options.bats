@@ -94,8 +94,8 @@ all_options() {
   for option in --skip-bad '-d ,' '--decimal ,' '--comment #'; do
     # shellcheck disable=SC2086
     assert_fails 2 '--.* applies to the rows of a TABLE' gpnn-calibrate $option -p t.par t.gpi
-    [[ $option == --skip-bad ]] ||
-      # shellcheck disable=SC2086
-      assert_fails 2 'option --.*: applies to the rows of a TABLE' gpnn-fit $option t.gpi
+    [[ $option != --skip-bad ]] || continue
+    # shellcheck disable=SC2086
+    assert_fails 2 'option --.*: applies to the rows of a TABLE' gpnn-fit $option t.gpi
   done
 }
