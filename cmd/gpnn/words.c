@@ -115,7 +115,7 @@ void words_leading_inputs(FILE *out, const struct gpnn_parameters *parameters,
                       (g > last && lengthscale[g] == lengthscale[last]);
       if (is_later && (best == SIZE_MAX || lengthscale[g] < lengthscale[best])) best = g;
     }
-    fprintf(out, "%s%s", shown > 0 ? ", " : "", gpnn_dataset_group_name(dataset, best, name));
+    fprintf(out, "%s%s", shown > 0 ? ", " : "", gpnn_dataset_group_name(dataset, NULL, best, name));
     last = best;
   }
 }

@@ -174,9 +174,10 @@ static void put_targets(struct facts *facts, const struct gpnn_dataset *c)
 static void put_groups(struct facts *facts, const struct gpnn_dataset *c)
 {
   char name[GPNN_MASK_BYTES];
+  struct gpnn_feature_cursor at = {0};
   size_t n = c->n_groups == c->d ? 0 : c->n_groups;
   facts_open_list(facts, "group");
-  for (size_t g = 0; g < n; g++) facts_text(facts, NULL, gpnn_dataset_group_name(c, g, name));
+  for (size_t g = 0; g < n; g++) facts_text(facts, NULL, gpnn_dataset_group_name(c, &at, g, name));
   facts_close_list(facts);
 }
 

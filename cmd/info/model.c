@@ -87,7 +87,7 @@ static void put_lengthscales(struct facts *facts, const struct gpnn_dataset *vie
   for (size_t j = 0; j < n; j++) {
     bool is_of_all = n == 1 && view->n_groups > 1;
     facts_open_row(facts, NULL, '{');
-    facts_text(facts, "name", is_of_all ? "all" : gpnn_dataset_group_name(view, j, name));
+    facts_text(facts, "name", is_of_all ? "all" : gpnn_dataset_group_name(view, NULL, j, name));
     facts_number(facts, "value", covariance->lengthscale[j]);
     facts_close_row(facts, '}');
   }

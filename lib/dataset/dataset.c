@@ -184,16 +184,30 @@ const char *gpnn_dataset_column_name(const struct gpnn_dataset *dataset,
   return gpnn_schema_feature_name(&dataset->schema, at, column, name);
 }
 
-const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset, size_t group,
+/* The first coordinate of a group: groups follow each other. */
+static size_t first_of_group(const struct gpnn_dataset *dataset, size_t group)
+{
+  size_t low = 0, high = dataset->d;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (dataset->coordinates[middle].group < group)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset,
+                                    struct gpnn_feature_cursor *at, size_t group,
                                     char name[GPNN_MASK_BYTES])
 {
-  size_t j = 0;
   if (dataset->coordinates == NULL) {
     snprintf(name, GPNN_MASK_BYTES, "direction %zu", group + 1);
     return name;
   }
-  while (dataset->coordinates[j].group != group) j++;
-  return gpnn_schema_group_name(&dataset->schema, NULL, dataset->coordinates[j].feature, name);
+  size_t feature = dataset->coordinates[first_of_group(dataset, group)].feature;
+  return gpnn_schema_group_name(&dataset->schema, at, feature, name);
 }
 
 /* ---- copies -------------------------------------------------------------------------------- */

@@ -195,8 +195,10 @@ const char *gpnn_dataset_column_name(const struct gpnn_dataset *dataset,
                                      char name[GPNN_MASK_BYTES]);
 
 /* The name of a group of inputs, for messages: "hour", "lat,lon", "colour=red"; after whitening,
- * which mixes inputs, "direction 1" and so on.  Masked.  Returns 'name'. */
-const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset, size_t group,
+ * which mixes inputs, "direction 1" and so on.  Masked.  'at' may be NULL; it makes
+ * names one after the other quick.  Returns 'name'. */
+const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset,
+                                    struct gpnn_feature_cursor *at, size_t group,
                                     char name[GPNN_MASK_BYTES]);
 
 #ifdef __cplusplus

@@ -26,7 +26,7 @@ static void describe_input(const struct gpnn_dataset *dataset, size_t j, char na
     snprintf(name, GPNN_MASK_BYTES, "coordinate %zu", j + 1);
     return;
   }
-  gpnn_dataset_group_name(dataset, dataset->group[j], name);
+  gpnn_dataset_group_name(dataset, NULL, dataset->group[j], name);
   if (scaling->method != GPNN_SCALING_SCALE) return;
   size_t column = dataset->coordinates[j].column;
   *moments = (struct gpnn_moments){scaling->mean[column], 1 / scaling->weight[column]};

@@ -136,7 +136,7 @@ static void describe(const struct gpnn_index *index)
     FUZZ_EXPECT(found != NULL && found->target <= t);
     FUZZ_EXPECT(dataset->n > 0 && dataset->d > 0 && dataset->n_groups > 0);
     if (dataset->stored == NULL) describe_classes(dataset);
-    for (size_t g = 0; g < dataset->n_groups; g++) gpnn_dataset_group_name(dataset, g, name);
+    for (size_t g = 0; g < dataset->n_groups; g++) gpnn_dataset_group_name(dataset, NULL, g, name);
     for (size_t j = 0; j < gpnn_schema_features(&dataset->schema); j++) {
       gpnn_schema_feature_name(&dataset->schema, NULL, j, name);
       for (int s = 0; s < GPNN_STEPS; s++) {

@@ -691,8 +691,8 @@ static void extended_contents_read_back(void **state)
   assert_memory_equal(read->row_group, besides.row_group, N * sizeof *read->row_group);
   assert_int_equal(read->n_groups, 2);
   assert_memory_equal(read->group, ((uint32_t[]){0, 1, 1, 1}), D * sizeof(uint32_t));
-  assert_string_equal(gpnn_dataset_group_name(read, 0, name), "day");
-  assert_string_equal(gpnn_dataset_group_name(read, 1, name), "lat,lon");
+  assert_string_equal(gpnn_dataset_group_name(read, NULL, 0, name), "day");
+  assert_string_equal(gpnn_dataset_group_name(read, NULL, 1, name), "lat,lon");
   gpnn_index_close(index);
   besides_release(&besides);
 }
@@ -873,7 +873,7 @@ static void features_that_were_dropped_leave_no_gap_among_groups(void **state)
   const struct gpnn_dataset *read = gpnn_index_dataset(index);
   assert_int_equal(read->n_groups, 1);
   assert_memory_equal(read->group, ((uint32_t[]){0, 0, 0}), 3 * sizeof(uint32_t));
-  assert_string_equal(gpnn_dataset_group_name(read, 0, name), "lat,lon");
+  assert_string_equal(gpnn_dataset_group_name(read, NULL, 0, name), "lat,lon");
   gpnn_index_close(index);
   besides_release(&besides);
 }
@@ -886,7 +886,7 @@ static void under_whitening_every_direction_is_a_group(void **state)
   const struct gpnn_dataset *read = gpnn_index_dataset(index);
   assert_int_equal(read->n_groups, D);
   for (uint32_t j = 0; j < D; j++) assert_int_equal(read->group[j], j);
-  assert_string_equal(gpnn_dataset_group_name(read, 3, name), "direction 4");
+  assert_string_equal(gpnn_dataset_group_name(read, NULL, 3, name), "direction 4");
   assert_int_equal(gpnn_dataset_n_targets(gpnn_index_dataset(index)), 1);
   assert_null(read->more);
   assert_null(read->regressors);
@@ -1266,7 +1266,8 @@ static void look_at(const struct gpnn_index *index)
     assert_int_equal(isnan(sum), 0); /* the rows are as they were */
     for (size_t j = 0; j < c->scaling.n_in; j++)
       assert_non_null(gpnn_schema_feature_name(&c->schema, NULL, j, name));
-    for (size_t g = 0; g < c->n_groups; g++) assert_non_null(gpnn_dataset_group_name(c, g, name));
+    for (size_t g = 0; g < c->n_groups; g++)
+      assert_non_null(gpnn_dataset_group_name(c, NULL, g, name));
     for (size_t j = 0; j < c->d; j++) assert_true(c->group[j] < c->n_groups);
   }
 }
