@@ -79,7 +79,8 @@ static double constant_part(const struct gpnn_count_law *law, double y)
 /* x - (e^x - 1), with all its digits near 0. */
 static double below_exponential(double x)
 {
-  if (fabs(x) > 0.01) return x - expm1(fmin(x, farthest));
+  x = fmin(x, farthest);
+  if (fabs(x) > 0.01) return x - expm1(x);
   return -x * x * (0.5 + x * (1.0 / 6 + x * (1.0 / 24 + x * (1.0 / 120 + x / 720))));
 }
 
@@ -151,6 +152,15 @@ static double mode(const struct gpnn_count_law *law, double y,
   return f;
 }
 
+/* True if the most likely f lies beyond the rates that mode() looks at. */
+static bool is_beyond(const struct gpnn_count_law *law, double y,
+                      const struct gpnn_count_latent *latent)
+{
+  double nearest = bounded(latent->mean);
+  if (nearest == latent->mean) return false;
+  return (total_gradient(law, y, latent, nearest) < 0) == (nearest < 0);
+}
+
 struct gpnn_count_site gpnn_count_site(const struct gpnn_count_law *law, double y,
                                        const struct gpnn_count_latent *latent)
 {
@@ -196,7 +206,8 @@ double gpnn_count_marginal(const struct gpnn_count_law *law, const struct gpnn_c
   const double log_root_two_pi = 0.91893853320467274178;
   if (isnan(latent->mean) || isnan(latent->sd) || isnan(y)) return nan("");
   if (!gpnn_count_is_count(y)) return -INFINITY;
-  if (!(latent->sd > 0)) return gpnn_count_log_probability(law, y, latent->mean);
+  if (!(latent->sd > 0) || is_beyond(law, y, latent))
+    return gpnn_count_log_probability(law, y, latent->mean);
   double f = mode(law, y, latent), z = (f - latent->mean) / latent->sd;
   double curvature = gpnn_count_slopes(law, y, f).curvature + 1 / (latent->sd * latent->sd);
   double step = step_of(1 / sqrt(curvature));

@@ -75,7 +75,8 @@ struct gpnn_count_site gpnn_count_site(const struct gpnn_count_law *law, double 
 void gpnn_count_moments(const struct gpnn_count_law *law, const struct gpnn_count_latent *latent,
                         double *mean, double *sd);
 
-/* The log probability of 'y': -INFINITY unless it is a count. */
+/* The log probability of 'y': -INFINITY unless it is a count.  If the most likely f lies beyond
+ * +-300, f is taken for known. */
 double gpnn_count_marginal(const struct gpnn_count_law *law, const struct gpnn_count_latent *latent,
                            double y);
 

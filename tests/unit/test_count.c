@@ -168,6 +168,20 @@ static void a_known_f_is_the_limit(void **state)
   }
 }
 
+/* Beyond the rates that are searched, too, no probability is above 1. */
+static void rates_out_of_range_have_probabilities_too(void **state)
+{
+  (void)state;
+  for (size_t l = 0; l < N_LAWS; l++)
+    for (double far = 301; far < 1e200; far *= 1e6) {
+      const struct gpnn_count_latent low = {-far, 2}, high = {far, 2};
+      assert_near(gpnn_count_marginal(&laws[l], &low, 0), 0, 1e-9);
+      assert_true(gpnn_count_marginal(&laws[l], &low, 1e5) < -300);
+      assert_true(gpnn_count_marginal(&laws[l], &high, 0) < -20);
+      assert_true(gpnn_count_marginal(&laws[l], &high, 1e5) < -20);
+    }
+}
+
 static void distribution_functions_are_sums(void **state)
 {
   (void)state;
@@ -290,6 +304,7 @@ int main(void)
       cmocka_unit_test(the_wildest_predictions_give_finite_sites),
       cmocka_unit_test(marginals_average_over_f),
       cmocka_unit_test(a_known_f_is_the_limit),
+      cmocka_unit_test(rates_out_of_range_have_probabilities_too),
       cmocka_unit_test(distribution_functions_are_sums),
       cmocka_unit_test(moments_are_those_of_the_probabilities),
       cmocka_unit_test(quantiles_are_the_least_counts_that_suffice),
