@@ -185,7 +185,7 @@ static enum gpnn_status shrink(const struct cli *cli, const struct fit_arguments
     }
     gpnn_count_sites_release(&other);
   }
-  return status;
+  return status == GPNN_ENUMERIC ? GPNN_OK : status; /* as in refine() */
 }
 
 /* Finds sites and parameters in turn. */

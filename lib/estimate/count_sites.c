@@ -377,6 +377,21 @@ static enum gpnn_status sweep(struct sweeps *s, const struct gpnn_model *first, 
   return GPNN_OK;
 }
 
+/* GPNN_ENUMERIC: sweeps have led to rates that no numbers stand for. */
+static enum gpnn_status check_sites(const struct gpnn_count_sites *sites, struct gpnn_error *err)
+{
+  char name[GPNN_MASK_BYTES];
+  for (size_t i = 0; i < sites->dataset->n; i++) {
+    if (isfinite(sites->target[i]) && isfinite(sites->noise[i]) && sites->noise[i] > 0) continue;
+    return gpnn_fail(err, GPNN_ENUMERIC,
+                     "target '%s': the rate of training row %zu of the index, whose count is %g, "
+                     "leaves the range of numbers: its counts vary too much for this likelihood",
+                     gpnn_schema_column_name(&sites->dataset->schema.target, name), i + 1,
+                     sites->count[i]);
+  }
+  return GPNN_OK;
+}
+
 /* Ends sweeps with sites and constant moved alike, so that all predictions move by as much and add
  * up to what was counted. */
 static enum gpnn_status conclude(struct sweeps *s, const struct gpnn_model *first,
@@ -416,6 +431,7 @@ enum gpnn_status gpnn_count_sites_sweep(struct gpnn_count_sites *sites,
     result.sweeps++;
   }
   if (status == GPNN_OK) status = conclude(&s, first, err);
+  if (status == GPNN_OK) status = check_sites(sites, err);
   gpnn_model_free(first);
   sweeps_release(&s);
   if (status == GPNN_OK) *report = result;

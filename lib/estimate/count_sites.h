@@ -79,8 +79,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_count_sites_new(struct gpnn_count_sites *s
  * Sweeps with the parameters of the counts (likelihood Poisson or negative binomial, in units of
  * f), whose dispersion changes unless it is fixed or there is none, and so does the constant of the
  * mean function, if it has one.  The cost of each sweep is that
- * of predicting all rows.  Outcomes as for gpnn_model_predict(); 'sites' may then be partly
- * changed.
+ * of predicting all rows.  Outcomes as for gpnn_model_predict(), and GPNN_ENUMERIC if rates leave
+ * the range of numbers; 'sites' may then be partly changed.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_count_sites_sweep(struct gpnn_count_sites *sites, struct gpnn_parameters *params,
