@@ -19,12 +19,8 @@ static void multiply_panel(void *context, size_t thread, size_t piece)
   const struct product *p = context;
   size_t first = piece * PANEL, n = p->dense->n, rows = n - first < PANEL ? n - first : PANEL;
   const double *a = p->dense->a + first * n;
-  if (p->columns == 1)
-    cblas_dgemv(CblasColMajor, CblasTrans, (int)n, (int)rows, 1, a, (int)n, p->x, 1, 0,
-                p->y + first, 1);
-  else
-    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)rows, (int)p->columns, (int)n, 1, a,
-                (int)n, p->x, (int)n, 0, p->y + first, (int)n);
+  cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)rows, (int)p->columns, (int)n, 1, a,
+              (int)n, p->x, (int)n, 0, p->y + first, (int)n);
 }
 
 enum gpnn_status gpnn_dense_multiply(void *dense, size_t columns, const double *x, double *y,

@@ -1,8 +1,8 @@
 /*
  * dense: a symmetric matrix that is stored, as linalg/cg.h multiplies by it.
  *
- * Vectors lie one after another (outer = 1, inner = n).  The product of a column may differ in its
- * last digits with the number of columns that it is made with, but not with the threads.
+ * Vectors lie one after another (outer = 1, inner = n).  Digits of a product depend neither on how
+ * many columns are left to solve for, nor on the threads.
  */
 #ifndef GPNN_LINALG_DENSE_H
 #define GPNN_LINALG_DENSE_H

@@ -103,16 +103,6 @@ enum gpnn_status gpnn_truncated_cg_solve(const struct gpnn_cg_matrix *matrix, si
   return status;
 }
 
-enum gpnn_status gpnn_inverse_multiply(void *inverse, size_t columns, const double *b, double *x,
-                                       struct gpnn_error *err)
-{
-  struct gpnn_inverse *v = inverse;
-  enum gpnn_status status =
-      gpnn_truncated_cg_solve(v->matrix, columns, b, x, &v->options, NULL, &v->report, err);
-  v->options.first += columns;
-  return status;
-}
-
 /* ---- the rate ------------------------------------------------------------------------------- */
 
 double gpnn_truncation_rate(enum gpnn_truncation truncation, double head, double tolerance,
@@ -149,4 +139,20 @@ enum gpnn_status gpnn_truncated_cg_pilot(const struct gpnn_cg_matrix *matrix, si
   options->rate = gpnn_truncation_rate(options->truncation, options->head, options->tolerance,
                                        n == 0 ? 0 : (double)tail / (double)n);
   return GPNN_OK;
+}
+
+/* ---- products with the inverse --------------------------------------------------------------- */
+
+enum gpnn_status gpnn_inverse_multiply(void *inverse, size_t columns, const double *b, double *x,
+                                       struct gpnn_error *err)
+{
+  struct gpnn_inverse *v = inverse;
+  struct gpnn_truncated_cg_report pilot = {0};
+  enum gpnn_status status = GPNN_OK;
+  if (v->options.truncation != GPNN_TRUNCATION_NONE && v->options.rate == 0)
+    status = gpnn_truncated_cg_pilot(v->matrix, columns, b, &v->options, &pilot, err);
+  if (status != GPNN_OK) return status;
+  status = gpnn_truncated_cg_solve(v->matrix, columns, b, x, &v->options, NULL, &v->report, err);
+  v->options.first += columns;
+  return status;
 }

@@ -73,7 +73,8 @@ gpnn_truncated_cg_solve(const struct gpnn_cg_matrix *matrix, size_t columns, con
 /* The inverse of a matrix, as linalg/cg.h multiplies by it: by solutions. */
 struct gpnn_inverse {
   const struct gpnn_cg_matrix *matrix;
-  struct gpnn_truncated_cg_options options; /* 'first' rises by the columns of each product */
+  struct gpnn_truncated_cg_options options; /* 'first' rises by the columns of each product; a rate
+                                               of 0 is chosen by the columns of the first one */
   struct gpnn_truncated_cg_report report;
 };
 

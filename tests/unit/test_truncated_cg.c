@@ -327,6 +327,12 @@ static void a_pilot_makes_the_last_weight_the_ratio_of_tolerances(void **state)
   double tail = (double)(e.steps - e.head), ratio = e.options.head / e.options.tolerance;
   assert_ok(gpnn_truncated_cg_pilot(&matrix, 1, e.b, &e.options, &report, &err));
   assert_close(exp(e.options.rate * tail * (tail + 1) / 2), ratio, 1e-10);
+  struct gpnn_inverse inverse = {.matrix = &matrix, .options = e.options};
+  double *x = gpnn_alloc(e.dense.n, 1, sizeof *x);
+  inverse.options.rate = 0; /* the first product makes a pilot of its own */
+  assert_ok(gpnn_inverse_multiply(&inverse, 1, e.b, x, &err));
+  assert_true(inverse.options.rate == e.options.rate && inverse.report.n == 1);
+  free(x);
   assert_true(report.n == 1 && report.steps == e.steps && report.tail == e.steps - e.head);
   e.options.truncation = GPNN_TRUNCATION_GEOMETRIC;
   assert_ok(gpnn_truncated_cg_pilot(&matrix, 1, e.b, &e.options, &report, &err));

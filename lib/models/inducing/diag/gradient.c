@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
 #include "linalg/blas.h"
+#include "linalg/dense.h"
 #include "models/inducing/diag/diag.h"
 
 /* An estimate in the making: vectors of m numbers, one after another. */
@@ -240,42 +240,6 @@ enum gpnn_status gpnn_diag_estimate(struct gpnn_diag *diag, const double *point,
 
 /* ---- solutions ------------------------------------------------------------------------------- */
 
-/* Rows of the matrix that a thread multiplies at a time; unlike those of linalg/dense.h, digits of
- * a product do not depend on how many columns are left to solve for. */
-enum { PANEL = 256 };
-
-struct stored {
-  size_t m;
-  const double *matrix; /* symmetric; m by m, all of it */
-  int threads;
-};
-
-struct product {
-  const struct stored *stored;
-  size_t columns;
-  const double *x;
-  double *y;
-};
-
-static void multiply_panel(void *context, size_t thread, size_t piece)
-{
-  const struct product *p = context;
-  size_t m = p->stored->m, at = piece * PANEL, rows = m - at < PANEL ? m - at : PANEL;
-  (void)thread;
-  cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)rows, (int)p->columns, (int)m, 1,
-              p->stored->matrix + at * m, (int)m, p->x, (int)m, 0, p->y + at, (int)m);
-}
-
-static enum gpnn_status multiply(void *context, size_t columns, const double *x, double *y,
-                                 struct gpnn_error *err)
-{
-  const struct stored *stored = context;
-  struct product product = {stored, columns, x, y};
-  (void)err;
-  gpnn_threads_each(stored->threads, (stored->m + PANEL - 1) / PANEL, 1, multiply_panel, &product);
-  return GPNN_OK;
-}
-
 /* Adds the numbers of a report. */
 static void add(const struct gpnn_truncated_cg_report *report, bool is_random,
                 struct gpnn_diag_solutions *to)
@@ -297,9 +261,8 @@ enum gpnn_status gpnn_diag_solve(size_t m, const double *b_matrix, size_t column
                                  int threads, struct gpnn_diag_solutions *solutions,
                                  struct gpnn_error *err)
 {
-  struct stored stored = {m, b_matrix, threads};
-  const struct gpnn_cg_matrix matrix = {
-      .outer = 1, .inner = m, .multiply = multiply, .context = &stored};
+  struct gpnn_dense dense = {m, b_matrix, threads};
+  const struct gpnn_cg_matrix matrix = gpnn_dense_matrix(&dense);
   const struct gpnn_truncated_cg_options options = {.truncation = solver->truncation,
                                                     .head = solver->head,
                                                     .tolerance = solver->tolerance,
