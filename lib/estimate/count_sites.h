@@ -30,10 +30,6 @@
 #include "dataset/dataset.h"
 #include "kernel/parameters.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The grid of dispersions: 10^(k/10). */
 enum { GPNN_COUNT_SITES_LEAST = -13, GPNN_COUNT_SITES_MOST = 30 };
 
@@ -105,9 +101,5 @@ void gpnn_count_sites_release(struct gpnn_count_sites *sites);
 
 /* The count that a standardised target of a view stands for; NaN if it is none. */
 double gpnn_count_sites_restore(const struct gpnn_dataset *dataset, double standardised);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

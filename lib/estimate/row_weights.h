@@ -21,10 +21,6 @@
 #include "dataset/dataset.h"
 #include "kernel/parameters.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Sweeps over the rows, and neighbours that they predict from at most: more change little. */
 enum { GPNN_ROW_WEIGHTS_SWEEPS = 2, GPNN_ROW_WEIGHTS_NEIGHBOURS = 64 };
 
@@ -55,9 +51,5 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_row_weights_gain(const struct gpnn_dataset
                                                        uint64_t seed, int threads,
                                                        struct gpnn_row_weights_gain *gain,
                                                        struct gpnn_error *err);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -24,12 +24,7 @@
 
 #include <stddef.h>
 
-#include "base/status.h"
 #include "kernel/parameters.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* A link and what it is applied to. */
 struct gpnn_categorical {
@@ -66,9 +61,5 @@ void gpnn_categorical_probabilities(const struct gpnn_categorical *categorical, 
  */
 double gpnn_categorical_loss(const struct gpnn_categorical *categorical, const double *h, double v,
                              size_t label, double *p, struct gpnn_categorical_slopes *slopes);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

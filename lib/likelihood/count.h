@@ -25,10 +25,6 @@
 
 #include <stdbool.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The distribution of a count, given f. */
 struct gpnn_count_law {
   double dispersion; /* r > 0; INFINITY: Poisson */
@@ -98,9 +94,5 @@ double gpnn_count_pit(const struct gpnn_count_law *law, const struct gpnn_count_
  * Where that has very many terms it is an integral instead, with a relative error below 1e-3. */
 double gpnn_count_crps(const struct gpnn_count_law *law, const struct gpnn_count_latent *latent,
                        double y);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

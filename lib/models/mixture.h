@@ -15,10 +15,6 @@
 
 #include "models/model.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /*
  * Combines the predictions of 'n_members' > 0 members for 'n' rows of one channel.  'weight' (> 0,
  * n_members) sums to 1.  Writes those arrays of 'mixture' that are not NULL; the members have all
@@ -26,9 +22,5 @@ extern "C" {
  */
 void gpnn_mixture_combine(size_t n_members, const double *weight, const struct gpnn_latent *members,
                           size_t n, const struct gpnn_latent *mixture);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -28,10 +28,6 @@
 #include "base/status.h"
 #include "stats/sum.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ---- counts of pairs ------------------------------------------------------------------------ */
 
 /*
@@ -242,9 +238,5 @@ gpnn_classification_curve(const struct gpnn_classification *classification, size
                           struct gpnn_roc_point *points, size_t *n_points, struct gpnn_error *err);
 
 void gpnn_classification_release(struct gpnn_classification *classification);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

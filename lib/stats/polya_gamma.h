@@ -12,10 +12,6 @@
 
 #include "stats/hermite.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /*
  * The log density of PG(1, 0) at 'omega' > 0, with the relative error of the density below 1e-15
  * from 0.004 to 2.5 and no loss of digits beyond, where it may be far below the smallest double.
@@ -38,9 +34,5 @@ struct gpnn_log_normal gpnn_polya_gamma_nearest(void);
  */
 double gpnn_polya_gamma_divergence(struct gpnn_log_normal q, const struct gpnn_hermite *rule,
                                    double slope[2]);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

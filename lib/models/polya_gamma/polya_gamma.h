@@ -28,10 +28,6 @@
 #include "linalg/optimize.h"
 #include "models/model.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Predicts classes from parameters of GPNN_INFERENCE_POLYA_GAMMA, and leaves every other channel to
  * the model that it would have without those. */
 extern const struct gpnn_model_ops gpnn_polya_gamma_ops;
@@ -80,9 +76,5 @@ GPNN_MUST_CHECK enum gpnn_status
 gpnn_polya_gamma_fit(const struct gpnn_dataset *dataset,
                      const struct gpnn_polya_gamma_options *options, struct gpnn_parameters *params,
                      struct gpnn_polya_gamma_report *report, struct gpnn_error *err);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
