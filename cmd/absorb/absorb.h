@@ -5,7 +5,6 @@
 #define GPNN_CMD_ABSORB_ABSORB_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "cmd/common/cli.h"
 #include "cmd/common/open.h"

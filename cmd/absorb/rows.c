@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "cmd/absorb/absorb.h"
 #include "dataset/reader.h"
-#include "table/columns.h"
 
 #define ROW_NOISE "row_noise"
 

@@ -1,6 +1,5 @@
 #include "cmd/answer/answer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"

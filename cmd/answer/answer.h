@@ -5,7 +5,6 @@
 #define GPNN_CMD_ANSWER_ANSWER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "cmd/common/cli.h"

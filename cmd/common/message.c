@@ -4,7 +4,6 @@
 
 #include "base/status.h"
 #include "cmd/common/cli_private.h"
-#include "cmd/common/json.h"
 #include "cmd/common/progress.h"
 
 /* Prints a line: names of files may be anything, and could command the terminal. */

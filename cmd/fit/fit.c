@@ -4,11 +4,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
 #include "cmd/common/open.h"
 #include "cmd/common/skip.h"
 #include "container/state.h"
-#include "dataset/index.h"
 #include "dataset/reader.h"
 #include "dataset/sample.h"
 #include "estimate/row_weights.h"

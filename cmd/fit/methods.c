@@ -1,7 +1,5 @@
 /* Methods with an estimation of their own: the conjugate model, and Polya-Gamma variables. */
-#include <string.h>
 
-#include "base/memory.h"
 #include "cmd/common/json.h"
 #include "cmd/common/modelled.h"
 #include "cmd/common/progress.h"

@@ -1,5 +1,4 @@
 /* Options of gpnn-grid fit: their checks, and the factors that they name. */
-#include <stdio.h>
 #include <string.h>
 
 #include "cmd/grid/fit.h"

@@ -1,6 +1,5 @@
 #include "cmd/index/index_private.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 #include "cmd/info/info_private.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "dataset/grid.h"

@@ -3,7 +3,6 @@
 #include "cmd/plot/plot.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>

@@ -1,6 +1,5 @@
 #include "cmd/predict/columns.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 #include "cmd/predict/together.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

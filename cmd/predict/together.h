@@ -11,7 +11,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "assess/crossfit.h"
 #include "cmd/common/cli.h"

@@ -1,7 +1,6 @@
 /* gpnn-simulate advise: what more rows, more neighbours or better parameters would gain. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "assess/advise.h"
 #include "cmd/common/cli.h"

@@ -1,5 +1,4 @@
 /* gpnn-simulate limits: MSE, NLL and CAL by rows and assumed parameters, beside their limits. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"

@@ -13,7 +13,6 @@
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 #include "table/columns.h"
-#include "table/split.h"
 
 struct run {
   const struct cli *cli;

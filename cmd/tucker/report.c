@@ -1,7 +1,6 @@
 #include "cmd/tucker/report.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "cmd/common/json.h"
 

@@ -2,12 +2,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "assess/calibrate_private.h"
 #include "base/memory.h"
 #include "likelihood/head.h"
-#include "models/heldout.h"
 #include "models/reach.h"
 
 /* GPNN_CALIBRATE_AUTO begins with this many rows, and stops at this relative standard error. */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "combine/combine_private.h"
-#include "stats/normal.h"
 #include "stats/student.h"
 
 /* The nodes lie around all factors, as densely as each of them needs: at its location and its scale

@@ -12,8 +12,6 @@
 #ifndef GPNN_COTRAIN_CONCEAL_H
 #define GPNN_COTRAIN_CONCEAL_H
 
-#include <stddef.h>
-
 #include "cotrain/answers.h"
 #include "cotrain/release.h"
 #include "models/model.h"

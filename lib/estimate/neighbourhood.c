@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
 #include "estimate/neighbourhood_private.h"
 #include "linalg/cholesky.h"
 #include "linalg/simd.h"

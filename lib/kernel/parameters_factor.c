@@ -2,7 +2,6 @@
  * The numbers of a grid's factors by the names that the text and the command line have for them.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 #include "likelihood/distribution.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #include "likelihood/count.h"
 #include "stats/normal.h"

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <nlopt.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 #include "profile/cell.h"
 
 #include <ctype.h>
-#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 

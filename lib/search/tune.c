@@ -12,7 +12,6 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
-#include "base/threads.h"
 #include "linalg/blas_threads.h"
 #include "search/search_private.h"
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
 

@@ -1,7 +1,6 @@
 #include "stats/student.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 #include "stats/normal.h"
 

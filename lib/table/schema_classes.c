@@ -1,9 +1,7 @@
 /*
  * Targets that are classes.
  */
-#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "table/columns.h"

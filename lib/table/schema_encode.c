@@ -1,12 +1,8 @@
 /*
  * Encoding rows of text as numbers: categories, dates, points on circles and on the sphere.
  */
-#include <assert.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "table/columns.h"
 #include "table/table_private.h"
 

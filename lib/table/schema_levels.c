@@ -3,7 +3,6 @@
  * without the blanks around them.
  */
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

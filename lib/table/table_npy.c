@@ -3,7 +3,6 @@
  * text of a line, for whoever copies fields, compares or shows them.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"

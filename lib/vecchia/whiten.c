@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 

@@ -1,6 +1,5 @@
 #include "models/grid/means.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,7 +13,6 @@
 #ifndef GPNN_MODELS_GRID_ROOT_H
 #define GPNN_MODELS_GRID_ROOT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"

@@ -4,8 +4,6 @@
  * (gpnn-methods-classes(7), equations 13.1 to 13.6).
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "likelihood/categorical.h"

@@ -1,9 +1,7 @@
 #include "models/grid/fit/choose.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "models/grid/fit/fit_private.h"

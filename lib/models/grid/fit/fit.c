@@ -1,21 +1,16 @@
 #include "models/grid/fit/fit.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/rng.h"
-#include "base/status.h"
 #include "base/threads.h"
 #include "dataset/grid.h"
 #include "likelihood/logistic.h"
 #include "linalg/optimize.h"
 #include "models/grid/fit/fit_private.h"
-#include "models/grid/fit/likelihood.h"
-#include "models/grid/fit/view.h"
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 

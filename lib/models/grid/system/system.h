@@ -16,7 +16,6 @@
 #ifndef GPNN_MODELS_GRID_SYSTEM_SYSTEM_H
 #define GPNN_MODELS_GRID_SYSTEM_SYSTEM_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"

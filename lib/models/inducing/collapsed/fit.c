@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "linalg/optimize.h"
 #include "models/inducing/collapsed/collapsed.h"
-#include "models/inducing/inducing.h"
 
 #define MEMORY_FOR "for inducing points"
 

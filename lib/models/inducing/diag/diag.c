@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/threads.h"
 #include "linalg/blas.h"
-#include "linalg/blas_threads.h"
 #include "linalg/cg.h"
 #include "linalg/cholesky.h"
 #include "linalg/lanczos.h"

@@ -21,7 +21,6 @@
 #ifndef GPNN_MODELS_INDUCING_DIAG_DIAG_H
 #define GPNN_MODELS_INDUCING_DIAG_DIAG_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/rng.h"
 #include "models/inducing/diag/diag_private.h"
 #include "models/inducing/diag/fit_private.h"
 

@@ -1,9 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
-#include "base/rng.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 #include "linalg/probes.h"
