@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/list.h"
@@ -249,6 +250,12 @@ enum gpnn_status open_single(const struct cli *cli, const char *parameters_path,
     status = gpnn_fail(err, GPNN_EINVAL, "%s has %zu targets: choose one of them by --targets",
                        path, opened->n);
   return status == GPNN_OK ? open_model(cli, opened, 0, 1, &options, model, err) : status;
+}
+
+bool open_can_reread(const char *path)
+{
+  struct stat st;
+  return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 bool open_sees_row(const struct gpnn_table *table)

@@ -81,6 +81,9 @@ GPNN_MUST_CHECK enum gpnn_status open_single(const struct cli *cli, const char *
                                              struct opened *opened, struct gpnn_model **model,
                                              struct gpnn_error *err);
 
+/* True if what is at 'path' can be read more than once: it is a regular file. */
+bool open_can_reread(const char *path);
+
 /* True if what was taken for the names of columns is rather a row: numbers, or missing values, but
  * not just 1, 2, 3 and so on. */
 bool open_sees_row(const struct gpnn_table *table);

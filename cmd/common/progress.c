@@ -14,7 +14,7 @@ static struct {
   double began;
 } line;
 
-static double now(void)
+double progress_now(void)
 {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -25,7 +25,7 @@ void progress_mode(bool always, bool never)
 {
   line.is_terminal = isatty(STDERR_FILENO) == 1;
   line.wanted = !never && (always || line.is_terminal);
-  line.began = now();
+  line.began = progress_now();
   line.started = always ? line.began - 1 : line.began;
   line.decided = true;
 }
@@ -51,7 +51,7 @@ const char *progress_time_left(double seconds, char text[PROGRESS_TIME_BYTES])
 static bool is_due(const char *what, double *elapsed)
 {
   if (!line.decided || !line.wanted) return false;
-  double t = now();
+  double t = progress_now();
   if (strcmp(line.what, what) != 0) {
     if (line.what[0] != '\0') line.began = t;
     snprintf(line.what, sizeof line.what, "%s", what);

@@ -13,6 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Seconds by a clock that never goes back. */
+double progress_now(void);
+
 /* Overrides the automatic choice; called once, when the options are known. */
 void progress_mode(bool always, bool never);
 

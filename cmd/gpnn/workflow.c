@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/memory.h"
 #include "cmd/common/output.h"
+#include "cmd/common/progress.h"
 #include "cmd/gpnn/check.h"
 #include "cmd/gpnn/findings.h"
 #include "cmd/gpnn/places.h"
@@ -33,13 +33,6 @@ bool workflow_resolve(const struct cli *cli, void *arguments)
 
 /* ---- the work ----------------------------------------------------------------------------- */
 
-static double now(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static enum gpnn_status run_steps(const struct cli *cli, struct places *places, bool force,
                                   struct findings *findings, struct gpnn_error *err)
 {
@@ -47,9 +40,9 @@ static enum gpnn_status run_steps(const struct cli *cli, struct places *places, 
   enum gpnn_status status = steps_check(cli, places, last, err);
   if (status == GPNN_OK) status = check_test(cli, places, false, err);
   for (enum step step = STEP_INDEX; step <= last && status == GPNN_OK; step++) {
-    double started = now();
+    double started = progress_now();
     status = steps_run(cli, places, step, err);
-    findings->seconds[step] = now() - started;
+    findings->seconds[step] = progress_now() - started;
     findings->ran[step] = true;
     if (status != GPNN_OK || step != STEP_INDEX) continue;
     if (!force) status = check_replaced(places, err);
@@ -108,16 +101,16 @@ enum gpnn_status workflow_run(const struct cli *cli, void *arguments, struct gpn
   const char *test = cli->n_operands > 1 ? cli->operands[1] : NULL;
   struct places places = {0};
   struct findings findings = {0};
-  double started = now();
+  double started = progress_now();
   enum gpnn_status status =
       places_open(&places, cli_operand(cli, 0), test, a->save, cli->output, err);
   if (status == GPNN_OK) status = run_steps(cli, &places, a->force, &findings, err);
-  double scoring = now();
+  double scoring = progress_now();
   if (status == GPNN_OK) status = findings_gather(&findings, cli, &places, err);
-  findings.scoring = now() - scoring;
+  findings.scoring = progress_now() - scoring;
   if (status == GPNN_OK) status = write_predictions(cli, &places, err);
   if (status == GPNN_OK) status = places_keep(&places, err);
-  findings.total = now() - started;
+  findings.total = progress_now() - started;
   if (status == GPNN_OK) status = report(cli, &places, &findings, err);
   findings_release(&findings);
   places_close(&places);

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "cmd/common/json.h"
+#include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 #include "profile/profile.h"
 #include "table/schema.h"
@@ -264,12 +265,6 @@ enum gpnn_status survey_make(struct index_changes *changes, const struct cli *cl
 
 /* ---- reports ------------------------------------------------------------------------------- */
 
-static bool can_be_read_again(const char *path)
-{
-  struct stat st;
-  return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 /* Makes a survey instead of going on with a table that seems to begin on a later line; false: there
  * is no such line, or the table cannot be read again. */
 static bool report_from_later(const struct cli *cli, const struct index_arguments *a,
@@ -277,7 +272,7 @@ static bool report_from_later(const struct cli *cli, const struct index_argument
 {
   struct index_changes changes = {.drop = NULL};
   const struct reread reread = {cli_operand(cli, 0), 0};
-  if (!can_be_read_again(reread.path)) return false;
+  if (!open_can_reread(reread.path)) return false;
   bool begins_later = find_beginning(cli, reread.path, &changes, NULL) == GPNN_OK &&
                       (changes.comment != NULL || changes.skip_lines > 0 || changes.no_header);
   bool told = begins_later && survey(&changes, cli, a, &reread, why, NULL) == GPNN_OK;
@@ -311,7 +306,7 @@ enum gpnn_status survey_report_classes(const struct cli *cli, const struct index
   const struct gpnn_error why = *err;
   struct index_changes changes = {.drop = NULL};
   const struct reread reread = {cli_operand(cli, 0), 0};
-  if (a->roles.target != NULL || !can_be_read_again(reread.path)) return why.status;
+  if (a->roles.target != NULL || !open_can_reread(reread.path)) return why.status;
   struct gpnn_error stuck = {.status = GPNN_OK};
   bool told =
       survey(&changes, cli, a, &reread, why.text, &stuck) != GPNN_OK && stuck.text[0] == '\0';

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/atomic_file.h"
@@ -98,12 +97,6 @@ bool split_resolve(const struct cli *cli, void *arguments)
 }
 
 /* ---- the first pass: counting ------------------------------------------------------------- */
-
-static bool can_be_read_twice(const char *path)
-{
-  struct stat st;
-  return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
 
 /* Creates a file to copy standard input to, which can be read only once.  It is unlinked at once,
  * so that nobody else finds it and it vanishes with the process, however that ends. */
@@ -217,7 +210,7 @@ static enum gpnn_status first_pass(struct run *r, struct gpnn_error *err)
   r->header = gpnn_copy_text(header.text, header.length);
   if (r->header == NULL) return gpnn_fail_memory(err, "for the header");
   status = find_columns(r, err);
-  if (status == GPNN_OK && !can_be_read_twice(path)) status = spool_new(&spool, err);
+  if (status == GPNN_OK && !open_can_reread(path)) status = spool_new(&spool, err);
   if (status == GPNN_OK) status = count_rows(r, spool, err);
   if (spool != NULL && status == GPNN_OK) status = spool_rewind(spool, err);
   if (spool != NULL) fclose(spool);

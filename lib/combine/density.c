@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "combine/combine_private.h"
 #include "stats/student.h"
 
@@ -38,12 +39,6 @@ static double log_density(const struct product *p, double y)
   return sum;
 }
 
-static int compare(const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static void place_nodes(struct curve *c)
 {
   for (size_t k = 0; k < NODES; k++) {
@@ -51,7 +46,7 @@ static void place_nodes(struct curve *c)
     const double step = farthest * (2 * ((double)k + 0.5) / NODES - 1);
     c->node[k] = f->mean + scale_of(f) * sinh(step);
   }
-  qsort(c->node, NODES, sizeof *c->node, compare);
+  qsort(c->node, NODES, sizeof *c->node, gpnn_compare_doubles);
 }
 
 /* Integrates the product between nodes by Simpson's rule.  False: nothing is left of it. */

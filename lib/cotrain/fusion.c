@@ -11,6 +11,7 @@
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 #include "linalg/triangular.h"
+#include "stats/normal.h"
 
 #define MEMORY_FOR "for a model of rows and answers"
 
@@ -201,8 +202,7 @@ static enum gpnn_status factor(const struct system *s, size_t n, double *matrix,
 /* What the error of an own row, predicted without itself, costs, given its variance. */
 static double cost_of(double error, double variance)
 {
-  const double log_2_pi = 1.8378770664093454836;
-  return 0.5 * (log_2_pi + log(variance) + error * error / variance);
+  return 0.5 * (GPNN_LOG_TWO_PI + log(variance) + error * error / variance);
 }
 
 /* The mean cost of the own rows, from a root of S, rank by m, and what S makes of the targets

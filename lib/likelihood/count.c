@@ -67,10 +67,10 @@ static double log_rising(double a, double y)
  * digits: y log y - y - log y!, and the like for the negative binomial. */
 static double constant_part(const struct gpnn_count_law *law, double y)
 {
-  const double log_two_pi = 1.83787706640934548356, large = 15;
+  const double large = 15;
   double r = law->dispersion;
   if (is_poisson(law)) {
-    if (y >= large) return -0.5 * (log_two_pi + log(y)) - correction(y);
+    if (y >= large) return -0.5 * (GPNN_LOG_TWO_PI + log(y)) - correction(y);
     return (y > 0 ? y * log(y) - y : 0) - log_gamma(y + 1);
   }
   return y >= r ? log_rising(y + 1, r - 1) - log_gamma(r) : log_rising(r, y) - log_gamma(y + 1);

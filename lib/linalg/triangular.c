@@ -21,6 +21,12 @@ void gpnn_triangular_invert(size_t n, double *factor)
   transpose(n, factor);
 }
 
+void gpnn_triangular_mirror(size_t n, double *matrix)
+{
+  for (size_t j = 0; j < n; j++)
+    for (size_t i = j + 1; i < n; i++) matrix[i * n + j] = matrix[j * n + i];
+}
+
 enum gpnn_status gpnn_triangular_rotate(size_t m, size_t *rank, double *root, double *scratch,
                                         struct gpnn_error *err)
 {

@@ -19,6 +19,9 @@
  */
 void gpnn_triangular_invert(size_t n, double *factor);
 
+/* Copies the lower triangle of a matrix (n by n, column-major) to the upper. */
+void gpnn_triangular_mirror(size_t n, double *matrix);
+
 /*
  * Rotates the '*rank' rows of a root (each of m numbers) so that row j begins with j zeros, which
  * leaves R'R as it is.  If there are more than m, '*rank' becomes m.  'scratch' has room for the

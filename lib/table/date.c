@@ -1,4 +1,5 @@
 #include "table/date.h"
+#include "table/table_private.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,11 +12,6 @@
 struct scan {
   const char *at, *end;
 };
-
-static bool is_blank(char c)
-{
-  return c == ' ' || c == '\t';
-}
 
 static bool is_digit(char c)
 {
@@ -41,7 +37,7 @@ static bool skip(struct scan *scan, char c)
 
 static void skip_blanks(struct scan *scan)
 {
-  while (scan->at < scan->end && is_blank(*scan->at)) scan->at++;
+  while (scan->at < scan->end && gpnn_is_blank(*scan->at)) scan->at++;
 }
 
 /* A number of at least 'least' digits, and no more than 'most' of them. */
@@ -393,7 +389,7 @@ static bool read_format(struct scan *scan, const char *format, struct parts *par
 {
   for (; *format != '\0'; format++) {
     bool is_right = true;
-    if (is_blank(*format)) {
+    if (gpnn_is_blank(*format)) {
       skip_blanks(scan);
     } else if (*format != '%') {
       is_right = skip(scan, *format);
@@ -437,7 +433,7 @@ static bool read_iso(struct scan *scan, struct parts *parts)
   if (!read_iso_date(scan, &has_day, parts)) return false;
   if (scan->at == scan->end) return true;
   if (!has_day) return false;
-  if (is_blank(*scan->at))
+  if (gpnn_is_blank(*scan->at))
     skip_blanks(scan);
   else if (!skip_word(scan, "t"))
     return false;
@@ -450,7 +446,7 @@ enum gpnn_date gpnn_date_read(const char *format, const char *text, size_t lengt
   struct scan scan = {text, text + length};
   struct parts parts = epoch;
   skip_blanks(&scan);
-  while (scan.end > scan.at && is_blank(scan.end[-1])) scan.end--;
+  while (scan.end > scan.at && gpnn_is_blank(scan.end[-1])) scan.end--;
   bool is_right = strcmp(format, GPNN_DATE_ISO) == 0 ? read_iso(&scan, &parts)
                                                      : read_format(&scan, format, &parts);
   return is_right && scan.at == scan.end ? convert(&parts, days) : GPNN_DATE_BAD;

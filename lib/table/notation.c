@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "table/table_private.h"
 
 static const char USUAL_MISSING[] = "NA";
 
@@ -58,15 +59,10 @@ bool gpnn_notation_is_usual(const struct gpnn_notation *notation)
 
 /* ---- preparation ------------------------------------------------------------------------- */
 
-static bool is_blank(char c)
-{
-  return c == ' ' || c == '\t';
-}
-
 static void trim(const char **text, size_t *length)
 {
-  while (*length > 0 && is_blank((*text)[*length - 1])) --*length;
-  for (; *length > 0 && is_blank(**text); ++*text) --*length;
+  while (*length > 0 && gpnn_is_blank((*text)[*length - 1])) --*length;
+  for (; *length > 0 && gpnn_is_blank(**text); ++*text) --*length;
 }
 
 /* Cuts a LIST, which may be NULL, into its items; empty ones are left out. */

@@ -19,15 +19,10 @@ struct gpnn_level_key {
   size_t level;
 };
 
-static bool is_blank(char c)
-{
-  return c == ' ' || c == '\t';
-}
-
 static struct gpnn_level_key trim(const char *text, size_t length)
 {
-  while (length > 0 && is_blank(text[length - 1])) length--;
-  for (; length > 0 && is_blank(*text); text++) length--;
+  while (length > 0 && gpnn_is_blank(text[length - 1])) length--;
+  for (; length > 0 && gpnn_is_blank(*text); text++) length--;
   return (struct gpnn_level_key){.text = text, .length = length};
 }
 

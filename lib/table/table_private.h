@@ -13,6 +13,12 @@
 #include "table/schema.h"
 #include "table/table.h"
 
+/* True of a space and of a tab. */
+static inline bool gpnn_is_blank(char c)
+{
+  return c == ' ' || c == '\t';
+}
+
 /* How a table may begin (a byte order mark), and how parameters files do. */
 #define GPNN_TABLE_BOM "\xef\xbb\xbf"
 #define GPNN_TABLE_PARAMS "# gpnn parameters"

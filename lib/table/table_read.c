@@ -40,15 +40,10 @@ enum gpnn_status gpnn_table_fill(struct gpnn_table *table, struct gpnn_error *er
   return GPNN_OK;
 }
 
-static bool is_blank(char c)
-{
-  return c == ' ' || c == '\t';
-}
-
 const char *gpnn_table_find_delimiter(const char *s, const char *end, char delimiter)
 {
   if (delimiter == ' ') {
-    while (s < end && !is_blank(*s)) s++;
+    while (s < end && !gpnn_is_blank(*s)) s++;
     return s < end ? s : NULL;
   }
   if (delimiter != 0) return memchr(s, delimiter, (size_t)(end - s));
@@ -68,7 +63,7 @@ static bool ends_in_quotes(const char *s, const char *end, char delimiter, bool 
 {
   for (;;) {
     bool is_quoted_field = quoted;
-    while (delimiter == ' ' && !quoted && s < end && is_blank(*s)) s++;
+    while (delimiter == ' ' && !quoted && s < end && gpnn_is_blank(*s)) s++;
     if (!quoted && s < end && *s == '"') {
       quoted = is_quoted_field = true;
       *opened = line;
@@ -363,18 +358,18 @@ static enum gpnn_status split_blanks(struct gpnn_table *table, size_t length, si
   if (!gpnn_grow(&table->unquoted, &table->unquoted_capacity, length, 1))
     return gpnn_fail_memory(err, "to read a long record");
   for (;; n++) {
-    while (s < end && is_blank(*s)) s++;
+    while (s < end && gpnn_is_blank(*s)) s++;
     if (s == end) break;
     if (!reserve_field(table, n)) return gpnn_fail_memory(err, "for the fields of a record");
     const char *begin = s;
     if (*s == '"') {
       s = unquote(table, s, end, &table->fields[n]);
-      if (s < end && !is_blank(*s))
+      if (s < end && !gpnn_is_blank(*s))
         return gpnn_fail(err, GPNN_EDATA, "%s:%zu: field %zu: text after the closing quote",
                          gpnn_table_name(table), table->line, n + 1);
       continue;
     }
-    while (s < end && !is_blank(*s)) s++;
+    while (s < end && !gpnn_is_blank(*s)) s++;
     table->fields[n] = (struct gpnn_field){begin, (size_t)(s - begin)};
   }
   *n_fields = n;

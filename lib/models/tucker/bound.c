@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
+#include "stats/normal.h"
 
 #define MEMORY_FOR "for a grid of inducing points"
 
@@ -347,7 +348,6 @@ static void add_prior(const struct rows *rows, double quadratic, double *gradien
 static enum gpnn_status finish(const struct rows *rows, struct gpnn_tucker_value *value,
                                struct gpnn_error *err)
 {
-  const double log_2_pi = 1.8378770664093454836;
   struct gpnn_tucker_bound *b = rows->b;
   const double *total = b->total;
   double weight = rows->data->weight, s = rows->kernelscale, v = rows->noise;
@@ -358,7 +358,7 @@ static enum gpnn_status finish(const struct rows *rows, struct gpnn_tucker_value
   find_grams(b, rows->t);
   found.quadratic = gpnn_tucker_core_quadratic(&rows->t->shape, rows->t->numbers,
                                                (const double *const *)b->g, b->product, b->work);
-  found.bound = -0.5 * (weight * (double)rows->data->n * (log_2_pi + log(v)) +
+  found.bound = -0.5 * (weight * (double)rows->data->n * (GPNN_LOG_TWO_PI + log(v)) +
                         (found.squares + s * found.left) / v + found.quadratic / s) -
                 b->matrices.divergence;
   if (!isfinite(found.bound))

@@ -11,6 +11,7 @@
 #include "models/grid/fit/fit_private.h"
 #include "models/grid/fit/likelihood.h"
 #include "models/grid/fit/view.h"
+#include "stats/normal.h"
 
 /* ---- cells nearby ---------------------------------------------------------------------------- */
 
@@ -207,8 +208,6 @@ enum gpnn_status gpnn_grid_nearby_predict(struct gpnn_grid_nearby *prediction,
   return status;
 }
 
-#define LOG_2PI 1.8378770664093454836
-
 /* ---- predictions ----------------------------------------------------------------------------- */
 
 struct predicting {
@@ -291,7 +290,7 @@ static double lose(const struct predicting *p, const struct gpnn_dataset *datase
   const struct gpnn_transform *transform = &p->parameters->transform;
   size_t position = p->tasks->task[i].target[t];
   double error = found->y[t] - found->mean[t], variance = factor * found->variance[t];
-  double loss = 0.5 * (LOG_2PI + log(variance) + error * error / variance);
+  double loss = 0.5 * (GPNN_LOG_TWO_PI + log(variance) + error * error / variance);
   if (transform->kind != GPNN_TRANSFORM_NONE) {
     double y = target_of(dataset, position), sd = dataset->scaling.y_sd;
     double z = gpnn_transform_apply(transform, y) - error;

@@ -8,8 +8,7 @@
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 #include "models/grid/fit/fit_private.h"
-
-#define LOG_2PI 1.8378770664093454836
+#include "stats/normal.h"
 
 /* ---- coordinates ----------------------------------------------------------------------------- */
 
@@ -151,7 +150,7 @@ static double repeats(const struct gpnn_grid_subset *cells,
     size_t number = noise_number(cells, parameters, i);
     double noise = gpnn_grid_noise_value(parameters, number);
     double misfit = cells->within * more / degrees / noise;
-    value -= 0.5 * (more * (LOG_2PI + log(noise)) + log(cells->count[i]) + misfit);
+    value -= 0.5 * (more * (GPNN_LOG_TWO_PI + log(noise)) + log(cells->count[i]) + misfit);
     if (gradient != NULL) gradient[number] += 0.5 * (misfit - more);
   }
   return value;
@@ -271,7 +270,7 @@ static enum gpnn_status evaluate_dense(const struct dense *dense, double *matrix
   for (size_t i = 0; i < n; i++) alpha[i] = cells->y[i];
   gpnn_cholesky_solve(n, matrix, alpha);
   for (size_t i = 0; i < n; i++) misfit += cells->y[i] * alpha[i];
-  *value = -0.5 * (misfit + gpnn_cholesky_logdet(n, matrix) + (double)n * LOG_2PI) +
+  *value = -0.5 * (misfit + gpnn_cholesky_logdet(n, matrix) + (double)n * GPNN_LOG_TWO_PI) +
            repeats(cells, dense->parameters, noise_gradient);
   if (noise_gradient == NULL) return GPNN_OK;
   gpnn_cholesky_invert(n, matrix, work);
@@ -393,7 +392,7 @@ static double predict(struct conditional *c, double *mean, double *variance)
     double e = c->cells->y[at] - mean[t];
     c->a[t] = e / v;
     c->b[t] = 0.5 * (e * e / v - 1) / v;
-    value -= 0.5 * (LOG_2PI + log(v) + e * e / v);
+    value -= 0.5 * (GPNN_LOG_TWO_PI + log(v) + e * e / v);
   }
   return value;
 }

@@ -15,10 +15,9 @@
 #include "models/grid/fit/likelihood.h"
 #include "models/grid/root.h"
 #include "models/grid/system/system.h"
+#include "stats/normal.h"
 
 /* ---- complete grids -------------------------------------------------------------------------- */
-
-#define LOG_2PI 1.8378770664093454836
 
 /* A complete grid in the basis of its factors' eigenvectors. */
 struct complete {
@@ -114,7 +113,7 @@ static double evaluate(struct complete *c, double *noise_gradient)
 {
   const struct gpnn_grid *grid = c->view->grid;
   double count = grid->counts == NULL ? 1 : grid->counts[0], cells = (double)c->n;
-  double value = cells * LOG_2PI, variance = c->parameters->covariance.noise;
+  double value = cells * GPNN_LOG_TWO_PI, variance = c->parameters->covariance.noise;
   *noise_gradient = 0.5 * (grid->within / variance - cells * (count - 1));
   for (size_t i = 0; i < c->n; i++) {
     double d = multiply_values(c, i, SIZE_MAX) + c->noise, alpha = c->y[i] / d;
@@ -122,7 +121,8 @@ static double evaluate(struct complete *c, double *noise_gradient)
     *noise_gradient += 0.5 * c->noise * (alpha * alpha - 1 / d);
     c->y[i] = alpha;
   }
-  value += cells * ((count - 1) * (LOG_2PI + log(variance)) + log(count)) + grid->within / variance;
+  value += cells * ((count - 1) * (GPNN_LOG_TWO_PI + log(variance)) + log(count)) +
+           grid->within / variance;
   return -0.5 * value;
 }
 

@@ -28,7 +28,7 @@ static double iterations(double condition, const struct gpnn_grid_system_options
   return ceil(sqrt(condition) / 2 * log(2 / tolerance));
 }
 
-static double mean_noise(const struct gpnn_grid_cells *cells)
+double gpnn_grid_mean_noise(const struct gpnn_grid_cells *cells)
 {
   double sum = 0;
   for (size_t i = 0; i < cells->outer * cells->inner; i++) sum += cells->noise[i];
@@ -61,7 +61,7 @@ static void try_ranks(const struct gpnn_grid_cells *cells, const struct gpnn_gri
                       const struct gpnn_grid_system_options *options, size_t *count,
                       struct gpnn_grid_eigen_plan *plan)
 {
-  double noise = mean_noise(cells), size = (double)outer->n * (double)inner->n;
+  double noise = gpnn_grid_mean_noise(cells), size = (double)outer->n * (double)inner->n;
   double trace = 0, sum = 0, least = INFINITY, next;
   double most = sqrt((double)options->memory / 4 / sizeof(double));
   size_t rank = 0, used = 0;
@@ -144,7 +144,8 @@ enum gpnn_grid_preconditioner gpnn_grid_plan_kind(const struct gpnn_grid_cells *
                                                   const struct gpnn_grid_system_options *options)
 {
   double p = (double)cells->outer, q = (double)cells->inner, m = right_hand_sides(options);
-  double product = gpnn_grid_product_operations(cells), noise = mean_noise(cells), sizes = 0;
+  double product = gpnn_grid_product_operations(cells), noise = gpnn_grid_mean_noise(cells),
+         sizes = 0;
   double holes = p * q - (double)cells->n_observed;
   double plain = m * product * iterations(1 + largest_row(cells) / noise, options);
   for (size_t a = 0; a < cells->n_factors; a++) sizes += decomposition((double)cells->n[a]);

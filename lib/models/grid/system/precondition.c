@@ -28,18 +28,11 @@ static void full_free(struct gpnn_grid_full *full)
   free(full);
 }
 
-static double mean_noise(const struct gpnn_grid_cells *cells)
-{
-  double sum = 0;
-  for (size_t i = 0; i < cells->outer * cells->inner; i++) sum += cells->noise[i];
-  return sum / (double)cells->n_observed;
-}
-
 static enum gpnn_status invert(struct gpnn_grid_full *full, struct gpnn_error *err)
 {
   const struct gpnn_grid_cells *cells = full->cells;
   size_t size = cells->outer * cells->inner;
-  double noise = mean_noise(cells);
+  double noise = gpnn_grid_mean_noise(cells);
   full->inverse = gpnn_alloc(size, 1, sizeof *full->inverse);
   if (full->inverse == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   for (size_t i = 0; i < size; i++) {

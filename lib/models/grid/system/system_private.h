@@ -161,6 +161,9 @@ void gpnn_grid_eigen_free(struct gpnn_grid_eigen *eigen);
 
 /* ---- plan.c ------------------------------------------------------------------------------- */
 
+/* The mean noise variance of an observed cell. */
+double gpnn_grid_mean_noise(const struct gpnn_grid_cells *cells);
+
 /* Pivots unless a rank is given, as Lin et al. 2025 have it; so few holes that the inverse of the
  * full grid needs few iterations. */
 enum { GPNN_GRID_PIVOTS = 100, GPNN_GRID_FEW_HOLES = 50 };

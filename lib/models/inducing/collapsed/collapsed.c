@@ -11,6 +11,7 @@
 #include "linalg/eigen.h"
 #include "linalg/optimize.h"
 #include "linalg/triangular.h"
+#include "stats/normal.h"
 
 /* Rows that are whitened at a time, and columns of a sum of products that a thread takes. */
 enum { BLOCK = 1024, TILES = BLOCK / GPNN_CROSS_TILE, PANEL = 128 };
@@ -192,7 +193,6 @@ static double trace(size_t m, const double *matrix)
 /* Factors B and finds the mean; '*bound' is that of equation 17.2. */
 static enum gpnn_status solve(struct gpnn_collapsed *c, double *bound, struct gpnn_error *err)
 {
-  const double log_2_pi = 1.8378770664093454836;
   size_t m = c->cross.problem.m;
   double noise = c->parameters.noise, n = (double)c->data.n, jitter;
   fill_whitened(c, c->inverse);
@@ -205,7 +205,7 @@ static enum gpnn_status solve(struct gpnn_collapsed *c, double *bound, struct gp
   gpnn_cholesky_backward(m, c->factor, 1, c->weights);
   double fit = c->squares - cblas_ddot((int)m, c->moment, 1, c->mean, 1);
   double left = n * c->parameters.kernelscale - trace(m, c->products);
-  *bound = -0.5 * (n * (log_2_pi + log(noise)) + gpnn_cholesky_logdet(m, c->inverse) +
+  *bound = -0.5 * (n * (GPNN_LOG_TWO_PI + log(noise)) + gpnn_cholesky_logdet(m, c->inverse) +
                    (fit + left) / noise);
   if (isfinite(*bound)) return GPNN_OK;
   return gpnn_fail(err, GPNN_ENUMERIC, "the bound of %zu inducing points is not finite", m);
@@ -213,22 +213,15 @@ static enum gpnn_status solve(struct gpnn_collapsed *c, double *bound, struct gp
 
 /* ---- its gradient ------------------------------------------------------------------------- */
 
-/* Copies the lower triangle to the upper. */
-static void mirror(size_t m, double *matrix)
-{
-  for (size_t j = 0; j < m; j++)
-    for (size_t i = j + 1; i < m; i++) matrix[i * m + j] = matrix[j * m + i];
-}
-
 /* The adjoint of Kuu, -1/2 (L^-T (B - 2 I + B^-1) L^-1 + weights weights'), in 'adjoint'; and
  * L^-T (I - B^-1) / noise in 'products', which the rows need.  'inverse' becomes B^-1. */
 static void prepare_adjoints(struct gpnn_collapsed *c)
 {
   size_t m = c->cross.problem.m;
   double noise = c->parameters.noise;
-  mirror(m, c->products);
+  gpnn_triangular_mirror(m, c->products);
   gpnn_cholesky_invert(m, c->inverse, NULL);
-  mirror(m, c->inverse);
+  gpnn_triangular_mirror(m, c->inverse);
   for (size_t i = 0; i < m * m; i++) {
     double b = c->products[i] / noise, identity = i % (m + 1) == 0;
     c->adjoint[i] = b + c->inverse[i] - identity;
@@ -411,7 +404,6 @@ enum gpnn_status gpnn_collapsed_posterior(struct gpnn_collapsed *collapsed,
                                           bool rescales, double *bound, double *weights,
                                           double *root, size_t *rank, struct gpnn_error *err)
 {
-  const double log_2_pi = 1.8378770664093454836;
   struct gpnn_collapsed *c = collapsed;
   size_t m = c->cross.problem.m;
   double *eigenvalue = c->tile[0].product, *moment = c->tile[0].adjoint, factor = 1, value;
@@ -430,7 +422,7 @@ enum gpnn_status gpnn_collapsed_posterior(struct gpnn_collapsed *collapsed,
   if (status != GPNN_OK) return status;
   const double at[2] = {log(factor), log(parameters->noise)};
   status = rescaled(&spectrum, 2, at, &value, NULL, err);
-  *bound = -value - 0.5 * (double)c->data.n * log_2_pi;
+  *bound = -value - 0.5 * (double)c->data.n * GPNN_LOG_TWO_PI;
   parameters->kernelscale *= factor;
   find_shares(&spectrum, factor, parameters->noise, c->products, weights, eigenvalue);
   *rank = gpnn_whitened_directions(m, eigenvalue, factor, c->products, root);

@@ -10,6 +10,7 @@
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 #include "linalg/optimize.h"
+#include "stats/normal.h"
 
 #define MEMORY_FOR "for inducing points"
 
@@ -368,11 +369,10 @@ static void differentiate_inducing(struct svgp *s, double *gradient)
 /* The bound (17.11), where 'misfit' is the sum over all rows. */
 static double bound_of(const struct svgp *s, double misfit, double logdet)
 {
-  const double log_2_pi = 1.8378770664093454836;
   size_t m = s->cross.problem.m;
   double n = (double)s->data->n, divergence = logdet - (double)m;
   for (size_t j = 0; j < m; j++) divergence += s->covariance[j * (m + 1)] + s->mean[j] * s->mean[j];
-  return -0.5 * (n * (log_2_pi + log(s->noise)) + misfit / s->noise + divergence);
+  return -0.5 * (n * (GPNN_LOG_TWO_PI + log(s->noise)) + misfit / s->noise + divergence);
 }
 
 /* ---- parameters --------------------------------------------------------------------------- */

@@ -9,9 +9,9 @@
 #include "linalg/cg.h"
 #include "linalg/cholesky.h"
 #include "linalg/lanczos.h"
+#include "linalg/triangular.h"
 #include "models/inducing/diag/diag_private.h"
-
-static const double log_2pi = 1.8378770664093454836;
+#include "stats/normal.h"
 
 /* For the policy of jitter: B again. */
 struct refilling {
@@ -23,13 +23,6 @@ static void refill(void *context, double *k)
 {
   const struct refilling *r = context;
   gpnn_diag_fill(r->diag, r->point, k);
-}
-
-/* Copies the lower triangle of a column-major matrix to the upper. */
-static void mirror(size_t m, double *a)
-{
-  for (size_t j = 0; j < m; j++)
-    for (size_t i = j + 1; i < m; i++) a[i * m + j] = a[j * m + i];
 }
 
 enum gpnn_status gpnn_diag_invert(struct gpnn_diag *diag, const double *point, double *logdet,
@@ -47,7 +40,7 @@ enum gpnn_status gpnn_diag_invert(struct gpnn_diag *diag, const double *point, d
   if (status != GPNN_OK) return gpnn_prefix(err, status, "inducing points");
   *logdet = gpnn_cholesky_logdet(p->m, diag->inverse);
   gpnn_cholesky_invert(p->m, diag->inverse, NULL);
-  mirror(p->m, diag->inverse);
+  gpnn_triangular_mirror(p->m, diag->inverse);
   return GPNN_OK;
 }
 
@@ -84,7 +77,8 @@ static void add_row(const struct gpnn_diag_pass *pass, size_t i, const double *k
   double e = p->y[row] - cblas_ddot((int)p->m, k, 1, pass->point, 1);
   double squares = e * e + kernelscale - cblas_ddot((int)p->m, k, 1, solved, 1);
   double *logs = partial + p->m;
-  logs[p->n_lengthscales + 2] += (scale * (log(weight / scale) - log_2pi) - weight * squares) / 2;
+  logs[p->n_lengthscales + 2] +=
+      (scale * (log(weight / scale) - GPNN_LOG_TWO_PI) - weight * squares) / 2;
   if (!pass->keeps_rows) return;
   logs[p->n_lengthscales] -= weight * kernelscale / 2;
   logs[p->n_lengthscales + 1] += weight * noise * (weight / scale * squares - 1) / 2;
@@ -274,7 +268,7 @@ static double sum_rows(const struct gpnn_diag_pass *pass, const double *k, const
     double e = p->y[row] - cblas_ddot(m, k + i * p->m, 1, pass->point, 1);
     double variance =
         pass->diag->kernel.kernelscale - cblas_ddot(m, k + i * p->m, 1, x + i * p->m, 1);
-    sum += (scale * (log(weight / scale) - log_2pi) - weight * (e * e + variance)) / 2;
+    sum += (scale * (log(weight / scale) - GPNN_LOG_TWO_PI) - weight * (e * e + variance)) / 2;
   }
   return sum;
 }
