@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "dataset/sample.h"
+#include "linalg/arrays.h"
 #include "simulate/theory.h"
 #include "stats/normal.h"
 #include "stats/sum.h"
@@ -33,43 +34,22 @@ struct work {
   double *nearest;                    /* owned; q: distances to the nearest other row */
   struct gpnn_advise_sets sets;       /* its arrays are owned */
   struct gpnn_advice *advice;
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* ---- test rows ------------------------------------------------------------------------------ */
 
-static void work_release(struct work *w)
-{
-  free(w->order);
-  free(w->x);
-  free(w->regressors);
-  free(w->y);
-  free(w->noise);
-  free(w->self);
-  free(w->group);
-  free(w->mean);
-  free(w->latent);
-  free(w->nearest);
-  free(w->sets.square);
-  free(w->sets.nll);
-}
-
 static bool work_alloc(struct work *w)
 {
   size_t q = w->sets.q;
-  w->order = gpnn_alloc(w->data->n, 1, sizeof *w->order);
-  w->x = gpnn_alloc(q, w->data->d, sizeof *w->x);
-  w->regressors = gpnn_alloc(q, w->data->n_regressors, sizeof *w->regressors);
-  w->y = gpnn_alloc(q, 1, sizeof *w->y);
-  w->noise = gpnn_alloc(q, 1, sizeof *w->noise);
-  w->self = gpnn_alloc(q, 1, sizeof *w->self);
-  w->group = gpnn_alloc(q, 1, sizeof *w->group);
-  w->mean = gpnn_alloc(GPNN_ADVISE_NUMBERS, q, sizeof *w->mean);
-  w->latent = gpnn_alloc(GPNN_ADVISE_NUMBERS, q, sizeof *w->latent);
-  w->nearest = gpnn_alloc(q, 1, sizeof *w->nearest);
-  w->sets.square = gpnn_alloc(GPNN_ADVISE_SETS, q, sizeof *w->sets.square);
-  w->sets.nll = gpnn_alloc(GPNN_ADVISE_SETS, q, sizeof *w->sets.nll);
-  return w->order && w->x && w->regressors && w->y && w->noise && w->self && w->group && w->mean &&
-         w->latent && w->nearest && w->sets.square && w->sets.nll;
+  w->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(w->order, w->data->n, 1), GPNN_ARRAY(w->x, q, w->data->d),
+      GPNN_ARRAY(w->regressors, q, w->data->n_regressors), GPNN_ARRAY(w->y, q, 1),
+      GPNN_ARRAY(w->noise, q, 1), GPNN_ARRAY(w->self, q, 1), GPNN_ARRAY(w->group, q, 1),
+      GPNN_ARRAY(w->mean, GPNN_ADVISE_NUMBERS, q), GPNN_ARRAY(w->latent, GPNN_ADVISE_NUMBERS, q),
+      GPNN_ARRAY(w->nearest, q, 1), GPNN_ARRAY(w->sets.square, GPNN_ADVISE_SETS, q),
+      GPNN_ARRAY(w->sets.nll, GPNN_ADVISE_SETS, q));
+  return w->arrays != NULL;
 }
 
 /* Puts all rows in random order; the first are the test rows. */
@@ -377,6 +357,6 @@ enum gpnn_status gpnn_advise(const struct gpnn_model *model,
   if (status == GPNN_OK) status = gpnn_advise_estimate(&w.sets, options->seed, &result, err);
   set_limits(&result, w.params);
   if (status == GPNN_OK) *advice = result;
-  work_release(&w);
+  gpnn_arrays_free(w.arrays);
   return status;
 }

@@ -11,6 +11,7 @@
 #include "base/threads.h"
 #include "estimate/count_sites.h"
 #include "likelihood/count.h"
+#include "linalg/arrays.h"
 #include "stats/normal.h"
 
 /* The sd of the prior. */
@@ -22,16 +23,9 @@ struct rows {
   int threads;
   struct gpnn_count_law law;
   double *count, *mean, *variance, *loss;
-  double factor; /* that 'loss' is for */
+  double factor;              /* that 'loss' is for */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
-
-static void rows_release(struct rows *r)
-{
-  free(r->count);
-  free(r->mean);
-  free(r->variance);
-  free(r->loss);
-}
 
 static enum gpnn_status rows_init(struct rows *r, const struct gpnn_model *model,
                                   const struct gpnn_heldout *rows,
@@ -44,12 +38,9 @@ static enum gpnn_status rows_init(struct rows *r, const struct gpnn_model *model
   r->n = n;
   r->threads = gpnn_model_options(model)->threads;
   r->law.dispersion = is_poisson ? INFINITY : params->dispersion;
-  r->count = gpnn_alloc(n, 1, sizeof *r->count);
-  r->mean = gpnn_alloc(n, 1, sizeof *r->mean);
-  r->variance = gpnn_alloc(n, 1, sizeof *r->variance);
-  r->loss = gpnn_alloc(n, 1, sizeof *r->loss);
-  if (!r->count || !r->mean || !r->variance || !r->loss)
-    return gpnn_fail_memory(err, "for calibration");
+  r->arrays = GPNN_ARRAYS(GPNN_ARRAY(r->count, n, 1), GPNN_ARRAY(r->mean, n, 1),
+                          GPNN_ARRAY(r->variance, n, 1), GPNN_ARRAY(r->loss, n, 1));
+  if (r->arrays == NULL) return gpnn_fail_memory(err, "for calibration");
   for (size_t i = 0; i < n; i++) {
     r->count[i] = gpnn_count_sites_restore(channel->dataset, rows->y[i]);
     if (isnan(r->count[i]))
@@ -166,6 +157,6 @@ enum gpnn_status gpnn_calibrate_counts(const struct gpnn_model *model,
     result->alpha = r.factor;
     result->standard_error = of_log * r.factor;
   }
-  rows_release(&r);
+  gpnn_arrays_free(r.arrays);
   return status;
 }

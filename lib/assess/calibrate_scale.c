@@ -5,31 +5,28 @@
 #include "assess/calibrate_private.h"
 #include "base/memory.h"
 #include "likelihood/head.h"
+#include "linalg/arrays.h"
 
 /* The predictions of the latent function at the rows. */
 struct predicted {
   double *mean, *variance, *mean_variance, *misfit, *nearest; /* owned; channels by rows */
   double *noise; /* owned; of the parameters that predicted each row; NULL: those of the model */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 static void predicted_release(struct predicted *p)
 {
-  free(p->mean);
-  free(p->variance);
-  free(p->mean_variance);
-  free(p->misfit);
-  free(p->nearest);
+  gpnn_arrays_free(p->arrays);
   free(p->noise);
 }
 
 static bool predicted_alloc(struct predicted *p, size_t n_channels, size_t n)
 {
-  p->mean = gpnn_alloc(n_channels, n, sizeof *p->mean);
-  p->variance = gpnn_alloc(n_channels, n, sizeof *p->variance);
-  p->mean_variance = gpnn_alloc(n_channels, n, sizeof *p->mean_variance);
-  p->misfit = gpnn_alloc(n_channels, n, sizeof *p->misfit);
-  p->nearest = gpnn_alloc(n_channels, n, sizeof *p->nearest);
-  return p->mean && p->variance && p->mean_variance && p->misfit && p->nearest;
+  p->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(p->mean, n_channels, n), GPNN_ARRAY(p->variance, n_channels, n),
+                  GPNN_ARRAY(p->mean_variance, n_channels, n), GPNN_ARRAY(p->misfit, n_channels, n),
+                  GPNN_ARRAY(p->nearest, n_channels, n));
+  return p->arrays != NULL;
 }
 
 /* Predicts training rows by parameters that have not seen them, for all channels of the cross-fit.

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "combine/combine.h"
+#include "linalg/arrays.h"
 #include "stats/student.h"
 
 /* Expectation and maximisation ends when no weight, or the spread of itself, moves by this, or
@@ -16,6 +17,7 @@ enum { MOST_ROUNDS = 2000 };
 struct lesson {
   size_t n, n_rows;
   double *means, *variances, *df, *truth; /* owned */
+  struct gpnn_arrays *arrays;             /* owned; what frees the arrays */
 };
 
 static bool is_whole(size_t n, const double *means, double truth)
@@ -29,13 +31,10 @@ static enum gpnn_status lesson_make(struct lesson *l, size_t n, size_t n_rows, c
                                     const double *variances, const double *df, const double *truth,
                                     struct gpnn_error *err)
 {
-  *l = (struct lesson){.n = n,
-                       .means = gpnn_alloc(n_rows, n, sizeof *l->means),
-                       .variances = gpnn_alloc(n_rows, n, sizeof *l->variances),
-                       .df = gpnn_alloc(n_rows, n, sizeof *l->df),
-                       .truth = gpnn_alloc(n_rows, 1, sizeof *l->truth)};
-  if (l->means == NULL || l->variances == NULL || l->df == NULL || l->truth == NULL)
-    return gpnn_fail_memory(err, "to learn weights");
+  *l = (struct lesson){.n = n};
+  l->arrays = GPNN_ARRAYS(GPNN_ARRAY(l->means, n_rows, n), GPNN_ARRAY(l->variances, n_rows, n),
+                          GPNN_ARRAY(l->df, n_rows, n), GPNN_ARRAY(l->truth, n_rows, 1));
+  if (l->arrays == NULL) return gpnn_fail_memory(err, "to learn weights");
   for (size_t r = 0; r < n_rows; r++) {
     if (!is_whole(n, means + r * n, truth[r])) continue;
     memcpy(l->means + l->n_rows * n, means + r * n, n * sizeof *means);
@@ -48,14 +47,6 @@ static enum gpnn_status lesson_make(struct lesson *l, size_t n, size_t n_rows, c
                    "weights of %zu models cannot be learnt from %zu rows that have a truth and a "
                    "prediction of each model",
                    n, l->n_rows);
-}
-
-static void lesson_release(struct lesson *l)
-{
-  free(l->means);
-  free(l->variances);
-  free(l->df);
-  free(l->truth);
 }
 
 /* ---- the mixture ---------------------------------------------------------------------------- */
@@ -225,6 +216,6 @@ enum gpnn_status gpnn_combine_learn(enum gpnn_combine_rule rule, size_t n, size_
   if (status == GPNN_OK)
     status = rule == GPNN_COMBINE_STACK ? learn_stack(&lesson, weights, spread, spare_variance, err)
                                         : learn_mixture(&lesson, weights, err);
-  lesson_release(&lesson);
+  gpnn_arrays_free(lesson.arrays);
   return status;
 }

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "cotrain/absorb.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 #include "linalg/triangular.h"
@@ -26,6 +27,7 @@ struct system {
   double *targets; /* owned; m: of the own rows, and the answers */
   double *noise; /* owned; m: that of the parameters, and of own rows with a noise of their own that
                     as well */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* ---- what there has to be ----------------------------------------------------------------- */
@@ -119,14 +121,6 @@ static enum gpnn_status check_answers(const struct gpnn_fusion_answers *a, struc
 
 /* ---- the system --------------------------------------------------------------------------- */
 
-static void system_release(struct system *s)
-{
-  free(s->points);
-  free(s->k);
-  free(s->targets);
-  free(s->noise);
-}
-
 /* Covariances of all pairs of points. */
 static enum gpnn_status fill_process(struct system *s, size_t d, const uint32_t *group,
                                      struct gpnn_error *err)
@@ -155,12 +149,10 @@ static enum gpnn_status system_make(struct system *s, const struct gpnn_dataset 
 {
   const struct gpnn_fusion_answers *a = s->answers;
   size_t d = view->d;
+  s->arrays = GPNN_ARRAYS(GPNN_ARRAY(s->k, s->m, s->m), GPNN_ARRAY(s->targets, s->m, 1),
+                          GPNN_ARRAY(s->noise, s->m, 1));
   s->points = gpnn_alloc(s->m, d, sizeof *s->points);
-  s->k = gpnn_alloc(s->m, s->m, sizeof *s->k);
-  s->targets = gpnn_alloc(s->m, 1, sizeof *s->targets);
-  s->noise = gpnn_alloc(s->m, 1, sizeof *s->noise);
-  if (s->points == NULL || s->k == NULL || s->targets == NULL || s->noise == NULL)
-    return gpnn_fail_memory(err, MEMORY_FOR);
+  if (s->arrays == NULL || s->points == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   memcpy(s->points, view->x, s->n * d * sizeof *s->points);
   memcpy(s->targets, view->y, s->n * sizeof *s->targets);
   if (s->q > 0) memcpy(s->points + s->n * d, a->x, s->q * d * sizeof *s->points);
@@ -311,22 +303,15 @@ struct consensus {
   double *agreement; /* q by q: factor of what both views say there, then the rows of its inverse */
   double *cross;     /* q by m: that solved for covariances of the asked rows with all points */
   double *product;   /* m by q */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
-
-static void consensus_release(struct consensus *c)
-{
-  free(c->agreement);
-  free(c->cross);
-  free(c->product);
-}
 
 static bool consensus_allocate(struct consensus *c)
 {
   size_t m = c->s->m, q = c->s->q;
-  c->agreement = gpnn_alloc(q, q, sizeof *c->agreement);
-  c->cross = gpnn_alloc(q, m, sizeof *c->cross);
-  c->product = gpnn_alloc(m, q, sizeof *c->product);
-  return c->agreement != NULL && c->cross != NULL && c->product != NULL;
+  c->arrays = GPNN_ARRAYS(GPNN_ARRAY(c->agreement, q, q), GPNN_ARRAY(c->cross, q, m),
+                          GPNN_ARRAY(c->product, m, q));
+  return c->arrays != NULL;
 }
 
 /* What both views say of the answers together. */
@@ -414,7 +399,7 @@ static enum gpnn_status agree_on_answers(const struct system *s, struct gpnn_fus
   enum gpnn_status status = f->root != NULL && consensus_allocate(&c)
                                 ? predictor(&c, f, err)
                                 : gpnn_fail_memory(err, MEMORY_FOR);
-  consensus_release(&c);
+  gpnn_arrays_free(c.arrays);
   return status;
 }
 
@@ -469,6 +454,7 @@ enum gpnn_status gpnn_fusion_new(struct gpnn_fusion *fusion, const struct gpnn_d
   if (status == GPNN_OK) status = check_model(view, params, err);
   if (status == GPNN_OK) status = check_answers(answers, err);
   if (status == GPNN_OK) status = make(&system, view, rule, fusion, err);
-  system_release(&system);
+  free(system.points);
+  gpnn_arrays_free(system.arrays);
   return status;
 }

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/secret.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 #include "stats/normal.h"
@@ -31,10 +32,11 @@ const char *gpnn_mechanism_name(enum gpnn_mechanism mechanism)
 /* The columns that a shape is found for. */
 struct shaping {
   size_t q, n;
-  const double *parts; /* q by n */
-  double *scaled;      /* owned; q by n: columns times a number each, or solved for */
-  double *weight;      /* owned; n: those of the columns in the sum, which add to 1 */
-  double *distance;    /* owned; n: A_j' S^-1 A_j */
+  const double *parts;        /* q by n */
+  double *scaled;             /* owned; q by n: columns times a number each, or solved for */
+  double *weight;             /* owned; n: those of the columns in the sum, which add to 1 */
+  double *distance;           /* owned; n: A_j' S^-1 A_j */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 static void copy_lower(size_t q, const double *from, double *to)
@@ -132,18 +134,9 @@ static enum gpnn_status choose(struct gpnn_release *r, enum gpnn_mechanism mecha
 
 static enum gpnn_status begin_shaping(struct shaping *s, struct gpnn_error *err)
 {
-  s->scaled = gpnn_alloc(s->q, s->n, sizeof *s->scaled);
-  s->weight = gpnn_alloc(s->n, 1, sizeof *s->weight);
-  s->distance = gpnn_alloc(s->n, 1, sizeof *s->distance);
-  bool done = s->scaled != NULL && s->weight != NULL && s->distance != NULL;
-  return done ? GPNN_OK : gpnn_fail_memory(err, "to shape the noise of answers");
-}
-
-static void end_shaping(struct shaping *s)
-{
-  free(s->scaled);
-  free(s->weight);
-  free(s->distance);
+  s->arrays = GPNN_ARRAYS(GPNN_ARRAY(s->scaled, s->q, s->n), GPNN_ARRAY(s->weight, s->n, 1),
+                          GPNN_ARRAY(s->distance, s->n, 1));
+  return s->arrays != NULL ? GPNN_OK : gpnn_fail_memory(err, "to shape the noise of answers");
 }
 
 enum gpnn_status gpnn_release_shape(struct gpnn_release *release, enum gpnn_mechanism mechanism,
@@ -162,7 +155,7 @@ enum gpnn_status gpnn_release_shape(struct gpnn_release *release, enum gpnn_mech
   if (status == GPNN_OK && (r.m == NULL || r.factor == NULL))
     status = gpnn_fail_memory(err, "to shape the noise of answers");
   if (status == GPNN_OK) status = choose(&r, mechanism, &s, prior, width, err);
-  end_shaping(&s);
+  gpnn_arrays_free(s.arrays);
   if (status == GPNN_OK)
     *release = r;
   else

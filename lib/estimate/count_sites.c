@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "likelihood/count.h"
+#include "linalg/arrays.h"
 #include "models/model.h"
 
 /* ---- counts ------------------------------------------------------------------------------- */
@@ -217,16 +218,8 @@ struct sweeps {
   size_t n_scored;
   uint64_t *scored; /* rows that the dispersion is estimated from */
   double *loss;
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
-
-static void sweeps_release(struct sweeps *s)
-{
-  free(s->self);
-  free(s->mean);
-  free(s->variance);
-  free(s->scored);
-  free(s->loss);
-}
 
 static enum gpnn_status sweeps_init(struct sweeps *s, struct gpnn_error *err)
 {
@@ -237,13 +230,10 @@ static enum gpnn_status sweeps_init(struct sweeps *s, struct gpnn_error *err)
   s->view.observed = s->view.y;
   s->view.y = s->sites->target;
   s->view.noise = s->sites->noise;
-  s->self = gpnn_alloc(n, 1, sizeof *s->self);
-  s->mean = gpnn_alloc(n, 1, sizeof *s->mean);
-  s->variance = gpnn_alloc(n, 1, sizeof *s->variance);
-  s->scored = gpnn_alloc(s->n_scored, 1, sizeof *s->scored);
-  s->loss = gpnn_alloc(s->n_scored, 1, sizeof *s->loss);
-  if (!s->self || !s->mean || !s->variance || !s->scored || !s->loss)
-    return gpnn_fail_memory(err, "for counts");
+  s->arrays = GPNN_ARRAYS(GPNN_ARRAY(s->self, n, 1), GPNN_ARRAY(s->mean, n, 1),
+                          GPNN_ARRAY(s->variance, n, 1), GPNN_ARRAY(s->scored, s->n_scored, 1),
+                          GPNN_ARRAY(s->loss, s->n_scored, 1));
+  if (s->arrays == NULL) return gpnn_fail_memory(err, "for counts");
   for (size_t i = 0; i < n; i++) s->self[i] = (int64_t)i;
   gpnn_rng_init(&rng, s->options->seed, GPNN_RNG_COUNTS);
   return gpnn_rng_sample(&rng, n, s->n_scored, s->scored, err);
@@ -433,7 +423,7 @@ enum gpnn_status gpnn_count_sites_sweep(struct gpnn_count_sites *sites,
   if (status == GPNN_OK) status = conclude(&s, first, err);
   if (status == GPNN_OK) status = check_sites(sites, err);
   gpnn_model_free(first);
-  sweeps_release(&s);
+  gpnn_arrays_free(s.arrays);
   if (status == GPNN_OK) *report = result;
   return status;
 }

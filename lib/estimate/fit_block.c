@@ -12,6 +12,7 @@
 #include "estimate/fit_private.h"
 #include "kernel/kernel.h"
 #include "likelihood/logistic.h"
+#include "linalg/arrays.h"
 #include "linalg/cholesky.h"
 #include "linalg/simd.h"
 #include "stats/normal.h"
@@ -28,6 +29,7 @@ struct scratch {
   double *alpha;             /* s: K^-1 y */
   double *work;              /* gpnn_cholesky_work(s) */
   struct gpnn_jitter jitter; /* of all factorisations so far */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* A block and the parameters it is evaluated at. */
@@ -40,29 +42,14 @@ struct block {
   struct scratch *scratch;
 };
 
-static void scratch_release(struct scratch *scratch)
-{
-  free(scratch->k);
-  free(scratch->slope);
-  free(scratch->columns);
-  free(scratch->point);
-  free(scratch->r2);
-  free(scratch->alpha);
-  free(scratch->work);
-}
-
 static bool scratch_init(struct scratch *scratch, size_t s, size_t d)
 {
-  scratch->k = gpnn_alloc(s, s, sizeof(double));
-  scratch->slope = gpnn_alloc(s, s, sizeof(double));
-  scratch->columns = gpnn_alloc(s, d, sizeof(double));
-  scratch->point = gpnn_alloc(d, 1, sizeof(double));
-  scratch->r2 = gpnn_alloc(s, s, sizeof(double));
-  scratch->alpha = gpnn_alloc(s, 1, sizeof(double));
-  scratch->work = gpnn_alloc(gpnn_cholesky_work(s), 1, sizeof(double));
-  return scratch->k != NULL && scratch->work != NULL && scratch->slope != NULL &&
-         scratch->columns != NULL && scratch->point != NULL && scratch->r2 != NULL &&
-         scratch->alpha != NULL;
+  scratch->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(scratch->k, s, s), GPNN_ARRAY(scratch->slope, s, s),
+                  GPNN_ARRAY(scratch->columns, s, d), GPNN_ARRAY(scratch->point, d, 1),
+                  GPNN_ARRAY(scratch->r2, s, s), GPNN_ARRAY(scratch->alpha, s, 1),
+                  GPNN_ARRAY(scratch->work, gpnn_cholesky_work(s), 1));
+  return scratch->arrays != NULL;
 }
 
 static void scale_columns(const struct block *block)
@@ -191,7 +178,7 @@ struct workspace {
 static void workspace_release(struct workspace *space)
 {
   for (size_t t = 0; space->scratch != NULL && t < space->n_threads; t++)
-    scratch_release(&space->scratch[t]);
+    gpnn_arrays_free(space->scratch[t].arrays);
   gpnn_team_free(space->team);
   free(space->scratch);
   free(space->terms);

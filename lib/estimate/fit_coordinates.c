@@ -1,10 +1,9 @@
 #include "estimate/fit_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
 #include "likelihood/categorical.h"
+#include "linalg/arrays.h"
 
 static double *link_parameter(struct gpnn_link *link, size_t i)
 {
@@ -123,11 +122,9 @@ static size_t parameters_of(const struct gpnn_parameters *params)
 static bool coordinates_alloc(struct gpnn_fit_coordinates *c)
 {
   size_t n = c->targets->n;
-  c->parameter = gpnn_alloc(n, c->width, sizeof *c->parameter);
-  c->target = gpnn_alloc(n, c->width, sizeof *c->target);
-  c->gradient = gpnn_alloc(n, c->width, sizeof *c->gradient);
-  c->u = gpnn_alloc(4 * n, c->width, sizeof *c->u);
-  if (!c->parameter || !c->target || !c->gradient || !c->u) return false;
+  c->arrays = GPNN_ARRAYS(GPNN_ARRAY(c->parameter, n, c->width), GPNN_ARRAY(c->target, n, c->width),
+                          GPNN_ARRAY(c->gradient, n, c->width), GPNN_ARRAY(c->u, 4 * n, c->width));
+  if (c->arrays == NULL) return false;
   c->lower = c->u + n * c->width;
   c->upper = c->lower + n * c->width;
   c->usual = c->upper + n * c->width;
@@ -240,9 +237,6 @@ double gpnn_fit_coordinates_prior(const struct gpnn_fit_coordinates *coordinates
 
 void gpnn_fit_coordinates_release(struct gpnn_fit_coordinates *coordinates)
 {
-  free(coordinates->parameter);
-  free(coordinates->target);
-  free(coordinates->gradient);
-  free(coordinates->u);
+  gpnn_arrays_free(coordinates->arrays);
   *coordinates = (struct gpnn_fit_coordinates){0};
 }

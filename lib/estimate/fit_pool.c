@@ -9,6 +9,7 @@
 #include "estimate/fit_private.h"
 #include "kernel/rotation.h"
 #include "likelihood/categorical.h"
+#include "linalg/arrays.h"
 #include "search/search.h"
 #include "vecchia/vecchia.h"
 
@@ -225,20 +226,14 @@ static enum gpnn_status pool_alloc(struct gpnn_fit_problem *problem, struct gpnn
   pool->k = neighbours_of(problem);
   batches->n = options->batch < pool->n ? options->batch : pool->n;
   batches->next = pool->n;
-  pool->row = gpnn_alloc(pool->n, 1, sizeof *pool->row);
-  pool->neighbour = gpnn_alloc(pool->n, pool->k, sizeof *pool->neighbour);
-  pool->x = gpnn_alloc(pool->n, d, sizeof *pool->x);
-  batches->order = gpnn_alloc(pool->n, 1, sizeof *batches->order);
-  batches->row = gpnn_alloc(batches->n, 1, sizeof *batches->row);
-  batches->neighbour = gpnn_alloc(batches->n, pool->k, sizeof *batches->neighbour);
-  problem->lengthscale = gpnn_alloc(d, 1, sizeof *problem->lengthscale);
-  problem->searched = gpnn_alloc(d, 1, sizeof *problem->searched);
-  if (problem->kind == GPNN_OBJECTIVE_VECCHIA)
-    pool->before = gpnn_alloc(n, 1, sizeof *pool->before);
-  bool enough = pool->row && pool->neighbour && pool->x && batches->order && batches->row &&
-                batches->neighbour && problem->lengthscale && problem->searched;
-  if (!enough || (problem->kind == GPNN_OBJECTIVE_VECCHIA && pool->before == NULL))
-    return gpnn_fail_memory(err, "for the rows to estimate from");
+  bool is_vecchia = problem->kind == GPNN_OBJECTIVE_VECCHIA;
+  problem->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(pool->row, pool->n, 1), GPNN_ARRAY(pool->neighbour, pool->n, pool->k),
+      GPNN_ARRAY(pool->x, pool->n, d), GPNN_ARRAY(batches->order, pool->n, 1),
+      GPNN_ARRAY(batches->row, batches->n, 1), GPNN_ARRAY(batches->neighbour, batches->n, pool->k),
+      GPNN_ARRAY(problem->lengthscale, d, 1), GPNN_ARRAY(problem->searched, d, 1),
+      GPNN_ARRAY_IF(is_vecchia, pool->before, n, 1));
+  if (problem->arrays == NULL) return gpnn_fail_memory(err, "for the rows to estimate from");
   return GPNN_OK;
 }
 
@@ -302,18 +297,10 @@ enum gpnn_status gpnn_fit_pool_init(struct gpnn_fit_problem *problem, struct gpn
 
 void gpnn_fit_pool_release(struct gpnn_fit_problem *problem)
 {
-  free(problem->pool.row);
-  free(problem->pool.neighbour);
-  free(problem->pool.x);
-  free(problem->pool.before);
   free(problem->pool.squares);
   free(problem->pool.share);
-  free(problem->batches.order);
-  free(problem->batches.row);
-  free(problem->batches.neighbour);
   free(problem->batches.squares);
-  free(problem->lengthscale);
-  free(problem->searched);
+  gpnn_arrays_free(problem->arrays);
 }
 
 /* ---- neighbours ------------------------------------------------------------------------- */

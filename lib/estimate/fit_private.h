@@ -31,17 +31,18 @@ struct gpnn_fit_targets {
 
 struct gpnn_fit_coordinates {
   const struct gpnn_fit_targets *targets;
-  size_t n;              /* number of coordinates, that is, of free parameters */
-  size_t *parameter;     /* owned; n: the parameter of each, */
-  size_t *target;        /* and its target, the first for shared lengthscales */
-  double *u;             /* owned; n each: the starting point, */
-  double *lower, *upper; /* the bounds, */
-  double *usual;         /* and the centre of the prior; infinite: no prior */
-  double prior_sd;       /* its standard deviation */
-  size_t width;          /* parameters of a target */
-  bool same_ratio;       /* the noise of further targets is not a coordinate but has the first
-                            target's ratio to their kernel scale */
-  double *gradient;      /* owned; scratch: each target's derivatives by its parameters */
+  size_t n;                   /* number of coordinates, that is, of free parameters */
+  size_t *parameter;          /* owned; n: the parameter of each, */
+  size_t *target;             /* and its target, the first for shared lengthscales */
+  double *u;                  /* owned; n each: the starting point, */
+  double *lower, *upper;      /* the bounds, */
+  double *usual;              /* and the centre of the prior; infinite: no prior */
+  double prior_sd;            /* its standard deviation */
+  size_t width;               /* parameters of a target */
+  bool same_ratio;            /* the noise of further targets is not a coordinate but has the first
+                                 target's ratio to their kernel scale */
+  double *gradient;           /* owned; scratch: each target's derivatives by its parameters */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /*
@@ -160,6 +161,7 @@ struct gpnn_fit_problem {
   size_t n_searches;             /* so far */
   struct gpnn_fit_rotation rotation;
   struct gpnn_team *team;
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* Draws the rows of the pool, and allocates what they need. */

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "dataset/sample.h"
 #include "estimate/fit.h"
+#include "linalg/arrays.h"
 
 /* ---- the way of estimation ---------------------------------------------------------------- */
 
@@ -154,24 +155,22 @@ struct rank {
   struct gpnn_channel *own;         /* owned; n: with the member alone */
   struct gpnn_parameters *given;    /* owned; n: its parameters, which belong to the channel */
   struct gpnn_parameters *refitted; /* owned; n */
+  struct gpnn_arrays *arrays;       /* owned; what frees the arrays */
 };
 
 static void free_rank(struct rank *rank)
 {
   gpnn_parameters_free(rank->refitted, rank->n);
-  free(rank->channel);
-  free(rank->own);
-  free(rank->given);
+  gpnn_arrays_free(rank->arrays);
 }
 
 static enum gpnn_status make_rank(struct rank *rank, size_t r, size_t n,
                                   const struct gpnn_channel *channels, struct gpnn_error *err)
 {
-  rank->channel = gpnn_alloc(n, 1, sizeof *rank->channel);
-  rank->own = gpnn_alloc(n, 1, sizeof *rank->own);
-  rank->given = gpnn_alloc(n, 1, sizeof *rank->given);
+  rank->arrays = GPNN_ARRAYS(GPNN_ARRAY(rank->channel, n, 1), GPNN_ARRAY(rank->own, n, 1),
+                             GPNN_ARRAY(rank->given, n, 1));
   rank->refitted = gpnn_alloc(n, 1, sizeof *rank->refitted);
-  if (!rank->channel || !rank->own || !rank->given || !rank->refitted)
+  if (rank->arrays == NULL || rank->refitted == NULL)
     return gpnn_fail_memory(err, "for parameters");
   for (size_t c = 0; c < n; c++) {
     const struct gpnn_parameters *all = channels[c].parameters;

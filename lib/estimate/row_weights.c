@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "dataset/sample.h"
 #include "likelihood/scale.h"
+#include "linalg/arrays.h"
 #include "models/model.h"
 
 /* Rows with their targets, and what is predicted of them; arrays are owned. */
@@ -16,20 +17,8 @@ struct rows {
   size_t n;
   int64_t *self; /* NULL: they are no training rows */
   double *x, *regressors, *y, *mean, *variance, *mean_variance, *misfit, *nearest;
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
-
-static void rows_release(struct rows *r)
-{
-  free(r->self);
-  free(r->x);
-  free(r->regressors);
-  free(r->y);
-  free(r->mean);
-  free(r->variance);
-  free(r->mean_variance);
-  free(r->misfit);
-  free(r->nearest);
-}
 
 /* Copies the 'n' training rows whose numbers 'row' has. */
 static enum gpnn_status rows_init(struct rows *r, const struct gpnn_dataset *dataset, size_t n,
@@ -38,18 +27,12 @@ static enum gpnn_status rows_init(struct rows *r, const struct gpnn_dataset *dat
 {
   size_t d = dataset->d, p = dataset->n_regressors;
   r->n = n;
-  if (are_training_rows) r->self = gpnn_alloc(n, 1, sizeof *r->self);
-  r->x = gpnn_alloc(n, d, sizeof *r->x);
-  r->regressors = gpnn_alloc(n, p, sizeof *r->regressors);
-  r->y = gpnn_alloc(n, 1, sizeof *r->y);
-  r->mean = gpnn_alloc(n, 1, sizeof *r->mean);
-  r->variance = gpnn_alloc(n, 1, sizeof *r->variance);
-  r->mean_variance = gpnn_alloc(n, 1, sizeof *r->mean_variance);
-  r->misfit = gpnn_alloc(n, 1, sizeof *r->misfit);
-  r->nearest = gpnn_alloc(n, 1, sizeof *r->nearest);
-  if ((are_training_rows && !r->self) || !r->x || !r->regressors || !r->y || !r->mean ||
-      !r->variance || !r->mean_variance || !r->misfit || !r->nearest)
-    return gpnn_fail_memory(err, "for the weights of rows");
+  r->arrays = GPNN_ARRAYS(GPNN_ARRAY_IF(are_training_rows, r->self, n, 1), GPNN_ARRAY(r->x, n, d),
+                          GPNN_ARRAY(r->regressors, n, p), GPNN_ARRAY(r->y, n, 1),
+                          GPNN_ARRAY(r->mean, n, 1), GPNN_ARRAY(r->variance, n, 1),
+                          GPNN_ARRAY(r->mean_variance, n, 1), GPNN_ARRAY(r->misfit, n, 1),
+                          GPNN_ARRAY(r->nearest, n, 1));
+  if (r->arrays == NULL) return gpnn_fail_memory(err, "for the weights of rows");
   for (size_t i = 0; i < n; i++) {
     size_t from = row == NULL ? i : (size_t)row[i];
     memcpy(r->x + i * d, dataset->x + from * d, d * sizeof *r->x);
@@ -133,7 +116,7 @@ enum gpnn_status gpnn_row_weights_find(const struct gpnn_dataset *dataset,
     if (status == GPNN_OK) status = weigh(&rows, params, noise, err);
   }
   gpnn_model_free(first);
-  rows_release(&rows);
+  gpnn_arrays_free(rows.arrays);
   return status;
 }
 
@@ -219,6 +202,6 @@ enum gpnn_status gpnn_row_weights_gain(const struct gpnn_dataset *dataset,
   free(without);
   free(with);
   gpnn_sample_free(sample);
-  rows_release(&rows);
+  gpnn_arrays_free(rows.arrays);
   return status;
 }

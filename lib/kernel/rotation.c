@@ -1,11 +1,10 @@
 #include "kernel/rotation.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/rng.h"
 #include "dataset/scaling.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "table/schema.h"
 
@@ -15,21 +14,20 @@ enum gpnn_status gpnn_rotation_whiten(size_t n, size_t d, const double *x, uint6
                                       double *rotation, struct gpnn_error *err)
 {
   size_t s = n < MOST_ROWS ? n : MOST_ROWS;
-  uint64_t *rows = gpnn_alloc(s, 1, sizeof *rows);
-  double *sample = gpnn_alloc(s, d, sizeof *sample);
-  double *target = gpnn_alloc(s, 1, sizeof *target);
+  uint64_t *rows;
+  double *sample, *target;
+  struct gpnn_feature *features;
+  struct gpnn_arrays *arrays = GPNN_ARRAYS(GPNN_ARRAY(rows, s, 1), GPNN_ARRAY(sample, s, d),
+                                           GPNN_ARRAY(target, s, 1), GPNN_ARRAY(features, d, 1));
   struct gpnn_scaling scaling = {0};
   struct gpnn_rng rng;
+  if (arrays == NULL) return gpnn_fail_memory(err, "for whitening");
   gpnn_rng_init(&rng, seed, GPNN_RNG_ESTIMATE);
-  enum gpnn_status status = rows == NULL || sample == NULL || target == NULL
-                                ? gpnn_fail_memory(err, "for whitening")
-                                : gpnn_rng_sample(&rng, n, s, rows, err);
+  enum gpnn_status status = gpnn_rng_sample(&rng, n, s, rows, err);
   for (size_t i = 0; i < s && status == GPNN_OK; i++) {
     memcpy(sample + i * d, x + rows[i] * d, d * sizeof *x);
     target[i] = (double)i; /* no target is needed, but one that varies is asked for */
   }
-  struct gpnn_feature *features = gpnn_alloc(d, 1, sizeof *features);
-  if (status == GPNN_OK && features == NULL) status = gpnn_fail_memory(err, "for whitening");
   for (size_t j = 0; j < d && status == GPNN_OK; j++) features[j].group = (uint32_t)j;
   if (status == GPNN_OK)
     status =
@@ -39,10 +37,7 @@ enum gpnn_status gpnn_rotation_whiten(size_t n, size_t d, const double *x, uint6
     memcpy(rotation, scaling.weight, scaling.n_out * d * sizeof *rotation);
   }
   gpnn_scaling_release(&scaling);
-  free(rows);
-  free(sample);
-  free(target);
-  free(features);
+  gpnn_arrays_free(arrays);
   return status;
 }
 
@@ -58,13 +53,11 @@ enum gpnn_status gpnn_rotation_decompose(size_t d, const double *map, double lon
                                          struct gpnn_error *err)
 {
   lapack_int order = (lapack_int)d;
-  double *b = gpnn_alloc(d, d, sizeof *b), *s = gpnn_alloc(d, 3, sizeof *s);
-  double *u = gpnn_alloc(d, d, sizeof *u), *unused = gpnn_alloc(d, d, sizeof *unused);
+  double *b, *s, *u, *unused;
+  struct gpnn_arrays *arrays = GPNN_ARRAYS(GPNN_ARRAY(b, d, d), GPNN_ARRAY(s, d, 3),
+                                           GPNN_ARRAY(u, d, d), GPNN_ARRAY(unused, d, d));
   enum gpnn_status status = GPNN_OK;
-  if (b == NULL || s == NULL || u == NULL || unused == NULL) {
-    status = gpnn_fail_memory(err, "for a rotation");
-    goto out;
-  }
+  if (arrays == NULL) return gpnn_fail_memory(err, "for a rotation");
   /* Row-major B is column-major B' = V diag(s) U': its left singular vectors are the rows of V'. */
   memcpy(b, map, d * d * sizeof *b);
   if (LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'A', 'N', order, order, b, order, s, u, order, unused, order,
@@ -75,9 +68,6 @@ enum gpnn_status gpnn_rotation_decompose(size_t d, const double *map, double lon
   memcpy(rotation, u, d * d * sizeof *u);
   for (size_t j = 0; j < d; j++) lengthscale[j] = s[j] * longest > 1 ? 1 / s[j] : longest;
 out:
-  free(b);
-  free(s);
-  free(u);
-  free(unused);
+  gpnn_arrays_free(arrays);
   return status;
 }

@@ -5,6 +5,7 @@
 
 #include "base/compare.h"
 #include "base/memory.h"
+#include "linalg/arrays.h"
 #include "linalg/optimize.h"
 #include "stats/student.h"
 
@@ -84,15 +85,8 @@ struct sample {
   double *error, *model, *rest; /* n: y - mean; the squared scale that the factor multiplies, and
                                    what is added to it */
   double *feature;              /* n by GPNN_SCALE_FEATURES */
+  struct gpnn_arrays *arrays;   /* owned; what frees the arrays */
 };
-
-static void sample_release(struct sample *sample)
-{
-  free(sample->error);
-  free(sample->model);
-  free(sample->rest);
-  free(sample->feature);
-}
 
 static enum gpnn_status set_row(struct sample *sample, const struct gpnn_scale_rows *rows, size_t i,
                                 struct gpnn_error *err)
@@ -120,12 +114,11 @@ static enum gpnn_status sample_init(struct sample *sample, const struct gpnn_sca
                                     struct gpnn_error *err)
 {
   sample->n = rows->n;
-  sample->error = gpnn_alloc(rows->n, 1, sizeof *sample->error);
-  sample->model = gpnn_alloc(rows->n, 1, sizeof *sample->model);
-  sample->rest = gpnn_alloc(rows->n, 1, sizeof *sample->rest);
-  sample->feature = gpnn_alloc(rows->n, GPNN_SCALE_FEATURES, sizeof *sample->feature);
-  if (!sample->error || !sample->model || !sample->rest || !sample->feature)
-    return gpnn_fail_memory(err, "for the scale of predictions");
+  sample->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(sample->error, rows->n, 1), GPNN_ARRAY(sample->model, rows->n, 1),
+                  GPNN_ARRAY(sample->rest, rows->n, 1),
+                  GPNN_ARRAY(sample->feature, rows->n, GPNN_SCALE_FEATURES));
+  if (sample->arrays == NULL) return gpnn_fail_memory(err, "for the scale of predictions");
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < rows->n && status == GPNN_OK; i++) status = set_row(sample, rows, i, err);
   return status;
@@ -344,7 +337,7 @@ enum gpnn_status gpnn_scale_cross_losses(const struct gpnn_scale_rows *rows,
   if (status == GPNN_OK)
     status = cross(problem_of(&sample, likelihood, all_features), folds, most,
                    &(struct crossed){.loss = loss}, err);
-  sample_release(&sample);
+  gpnn_arrays_free(sample.arrays);
   return status;
 }
 
@@ -476,7 +469,7 @@ enum gpnn_status gpnn_scale_fit(const struct gpnn_scale_rows *rows, enum gpnn_li
     if (status == GPNN_OK) status = correct_coverage(&p, u, err);
     if (status == GPNN_OK) set_law(&p, likelihood, u, law);
   }
-  sample_release(&sample);
+  gpnn_arrays_free(sample.arrays);
   return status;
 }
 
@@ -525,6 +518,6 @@ enum gpnn_status gpnn_scale_standard_error(const struct gpnn_scale_rows *rows,
   if (status == GPNN_OK)
     status =
         jackknife(problem_like(&sample, law), clusters, cluster_rows, groups, standard_error, err);
-  sample_release(&sample);
+  gpnn_arrays_free(sample.arrays);
   return status;
 }

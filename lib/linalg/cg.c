@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "linalg/arrays.h"
 #include "linalg/cg_blocks_private.h"
 
 /* How often the iteration may start; and what the mean of residuals has to wait for, and where its
@@ -39,50 +40,25 @@ struct solver {
   double *sum;            /* columns */
   bool *finished;         /* columns */
   size_t iterations;
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
-
-static void release(struct solver *s)
-{
-  if (s->z != s->r) free(s->z);
-  free(s->r);
-  free(s->d);
-  free(s->q);
-  free(s->y);
-  free(s->weight);
-  free(s->column);
-  free(s->rho);
-  free(s->a);
-  free(s->beta);
-  free(s->norm);
-  free(s->residual);
-  free(s->sum);
-  free(s->blocks.partial);
-  free(s->finished);
-}
 
 static enum gpnn_status allocate(struct solver *s)
 {
   size_t n, m = s->columns, weighed = s->options->weigh == NULL ? 0 : m;
   if (!gpnn_multiply(s->blocks.outer, s->blocks.inner, &n))
     return gpnn_fail_memory(s->err, "to solve");
-  s->r = gpnn_alloc(n, m, sizeof *s->r);
-  s->z = s->matrix->precondition == NULL ? s->r : gpnn_alloc(n, m, sizeof *s->z);
-  s->d = gpnn_alloc(n, m, sizeof *s->d);
-  s->q = gpnn_alloc(n, m, sizeof *s->q);
-  s->y = gpnn_alloc(n, weighed, sizeof *s->y);
-  s->weight = gpnn_alloc(m, 1, sizeof *s->weight);
-  s->column = gpnn_alloc(m, 1, sizeof *s->column);
-  s->rho = gpnn_alloc(m, 1, sizeof *s->rho);
-  s->a = gpnn_alloc(m, 1, sizeof *s->a);
-  s->beta = gpnn_alloc(m, 1, sizeof *s->beta);
-  s->norm = gpnn_alloc(m, 1, sizeof *s->norm);
-  s->residual = gpnn_alloc(m, 1, sizeof *s->residual);
-  s->sum = gpnn_alloc(m, 1, sizeof *s->sum);
-  s->blocks.partial = gpnn_alloc(s->blocks.n, m, sizeof(double));
-  s->finished = gpnn_alloc(m, 1, sizeof *s->finished);
-  bool done = s->r && s->z && s->d && s->q && s->y && s->weight && s->column && s->rho && s->a &&
-              s->beta && s->norm && s->residual && s->sum && s->blocks.partial && s->finished;
-  return done ? GPNN_OK : gpnn_fail_memory(s->err, "for conjugate gradients");
+  bool has_own_z = s->matrix->precondition != NULL;
+  s->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(s->r, n, m), GPNN_ARRAY_IF(has_own_z, s->z, n, m), GPNN_ARRAY(s->d, n, m),
+      GPNN_ARRAY(s->q, n, m), GPNN_ARRAY(s->y, n, weighed), GPNN_ARRAY(s->weight, m, 1),
+      GPNN_ARRAY(s->column, m, 1), GPNN_ARRAY(s->rho, m, 1), GPNN_ARRAY(s->a, m, 1),
+      GPNN_ARRAY(s->beta, m, 1), GPNN_ARRAY(s->norm, m, 1), GPNN_ARRAY(s->residual, m, 1),
+      GPNN_ARRAY(s->sum, m, 1), GPNN_ARRAY(s->blocks.partial, s->blocks.n, m),
+      GPNN_ARRAY(s->finished, m, 1));
+  if (s->arrays == NULL) return gpnn_fail_memory(s->err, "for conjugate gradients");
+  if (!has_own_z) s->z = s->r;
+  return GPNN_OK;
 }
 
 /* ---- residuals and stopping ------------------------------------------------------------------
@@ -452,7 +428,7 @@ enum gpnn_status gpnn_cg_solve(const struct gpnn_cg_matrix *matrix, size_t colum
   }
   status = allocate(&s);
   if (status == GPNN_OK) status = solve(&s, report);
-  release(&s);
+  gpnn_arrays_free(s.arrays);
   return status;
 }
 

@@ -2,9 +2,8 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/cg.h"
 
@@ -14,15 +13,8 @@ enum { MOST_STEPS = 500 };
 /* A tridiagonal matrix of up to 'most' rows, and what LAPACK needs to take it apart. */
 struct tridiagonal {
   double *diagonal, *off, *vectors, *work;
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
-
-static void release(struct tridiagonal *t)
-{
-  free(t->diagonal);
-  free(t->off);
-  free(t->vectors);
-  free(t->work);
-}
 
 static size_t steps_of(const struct gpnn_cg_steps *steps, size_t column)
 {
@@ -31,12 +23,9 @@ static size_t steps_of(const struct gpnn_cg_steps *steps, size_t column)
 
 static enum gpnn_status allocate(struct tridiagonal *t, size_t most, struct gpnn_error *err)
 {
-  t->diagonal = gpnn_alloc(most, 1, sizeof(double));
-  t->off = gpnn_alloc(most, 1, sizeof(double));
-  t->vectors = gpnn_alloc(most, most, sizeof(double));
-  t->work = gpnn_alloc(most, 2, sizeof(double));
-  bool done = t->diagonal && t->off && t->vectors && t->work;
-  return done ? GPNN_OK : gpnn_fail_memory(err, "for a log determinant");
+  t->arrays = GPNN_ARRAYS(GPNN_ARRAY(t->diagonal, most, 1), GPNN_ARRAY(t->off, most, 1),
+                          GPNN_ARRAY(t->vectors, most, most), GPNN_ARRAY(t->work, most, 2));
+  return t->arrays != NULL ? GPNN_OK : gpnn_fail_memory(err, "for a log determinant");
 }
 
 /* Equation 16.37. */
@@ -98,7 +87,7 @@ enum gpnn_status gpnn_lanczos_logdet(const struct gpnn_cg_steps *steps, size_t f
     mean += (value - before) / (double)(j + 1);
     squares += (value - before) * (value - mean);
   }
-  release(&t);
+  gpnn_arrays_free(t.arrays);
   if (status != GPNN_OK) return status;
   double spread = probes > 1 ? sqrt(squares / (double)(probes - 1) / (double)probes) : INFINITY;
   estimate->value = (double)n * mean;

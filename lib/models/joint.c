@@ -11,6 +11,7 @@
 #include "kernel/rotation.h"
 #include "likelihood/count.h"
 #include "likelihood/head.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
 #include "linalg/cholesky.h"
@@ -23,9 +24,10 @@ struct gpnn_joint {
   const struct gpnn_model *model;
   const struct gpnn_predict_rows *rows;
   const struct gpnn_distribution *distributions; /* channels by n, as are the following */
-  double *process, *trend; /* owned: what the errors of the process, and those due to the mean's
-                              coefficients, are multiplied by */
-  double *own;             /* owned: the variance of the rest of the error */
+  double *process, *trend;    /* owned: what the errors of the process, and those due to the mean's
+                                 coefficients, are multiplied by */
+  double *own;                /* owned: the variance of the rest of the error */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* ---- life --------------------------------------------------------------------------------- */
@@ -33,26 +35,15 @@ struct gpnn_joint {
 void gpnn_joint_free(struct gpnn_joint *joint)
 {
   if (joint == NULL) return;
-  free(joint->process);
-  free(joint->trend);
-  free(joint->own);
+  gpnn_arrays_free(joint->arrays);
   free(joint);
 }
 
 /* The latent functions at all rows; arrays are owned, channels by n. */
 struct functions {
   double *mean, *variance, *mean_variance, *misfit, *nearest, *noise;
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
-
-static void functions_release(struct functions *f)
-{
-  free(f->mean);
-  free(f->variance);
-  free(f->mean_variance);
-  free(f->misfit);
-  free(f->nearest);
-  free(f->noise);
-}
 
 static enum gpnn_status functions_predict(struct functions *f, const struct gpnn_joint *joint,
                                           struct gpnn_error *err)
@@ -61,22 +52,19 @@ static enum gpnn_status functions_predict(struct functions *f, const struct gpnn
   const struct gpnn_query query = {.n = rows->n, .x = rows->x, .regressors = rows->regressors};
   size_t n = rows->n, n_channels = gpnn_model_n_channels(joint->model);
   struct gpnn_counts *counts = gpnn_alloc(n_channels, 1, sizeof *counts);
-  f->mean = gpnn_alloc(n_channels, n, sizeof *f->mean);
-  f->variance = gpnn_alloc(n_channels, n, sizeof *f->variance);
-  f->mean_variance = gpnn_alloc(n_channels, n, sizeof *f->mean_variance);
-  f->misfit = gpnn_alloc(n_channels, n, sizeof *f->misfit);
-  f->nearest = gpnn_alloc(n_channels, n, sizeof *f->nearest);
-  f->noise = gpnn_alloc(n_channels, n, sizeof *f->noise);
+  f->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(f->mean, n_channels, n), GPNN_ARRAY(f->variance, n_channels, n),
+                  GPNN_ARRAY(f->mean_variance, n_channels, n), GPNN_ARRAY(f->misfit, n_channels, n),
+                  GPNN_ARRAY(f->nearest, n_channels, n), GPNN_ARRAY(f->noise, n_channels, n));
   const struct gpnn_latent latent = {.mean = f->mean,
                                      .variance = f->variance,
                                      .mean_variance = f->mean_variance,
                                      .misfit = f->misfit,
                                      .nearest = f->nearest,
                                      .noise = f->noise};
-  enum gpnn_status status =
-      counts && f->mean && f->variance && f->mean_variance && f->misfit && f->nearest && f->noise
-          ? gpnn_model_predict(joint->model, &query, &latent, counts, err)
-          : gpnn_fail_memory(err, "for joint predictions");
+  enum gpnn_status status = counts != NULL && f->arrays != NULL
+                                ? gpnn_model_predict(joint->model, &query, &latent, counts, err)
+                                : gpnn_fail_memory(err, "for joint predictions");
   free(counts);
   return status;
 }
@@ -118,14 +106,13 @@ enum gpnn_status gpnn_joint_new(struct gpnn_joint **joint, const struct gpnn_pre
   if (new == NULL) return gpnn_fail_memory(err, "for joint predictions");
   *new = (struct gpnn_joint){
       .predictor = predictor, .model = model, .rows = rows, .distributions = distributions};
-  new->process = gpnn_alloc(n_channels, rows->n, sizeof *new->process);
-  new->trend = gpnn_alloc(n_channels, rows->n, sizeof *new->trend);
-  new->own = gpnn_alloc(n_channels, rows->n, sizeof *new->own);
-  enum gpnn_status status = new->process &&new->trend &&new->own
-                                ? functions_predict(&functions, new, err)
-                                : gpnn_fail_memory(err, "for joint predictions");
+  new->arrays = GPNN_ARRAYS(GPNN_ARRAY(new->process, n_channels, rows->n),
+                            GPNN_ARRAY(new->trend, n_channels, rows->n),
+                            GPNN_ARRAY(new->own, n_channels, rows->n));
+  enum gpnn_status status = new->arrays != NULL ? functions_predict(&functions, new, err)
+                                                : gpnn_fail_memory(err, "for joint predictions");
   for (size_t c = 0; c < n_channels && status == GPNN_OK; c++) fill_parts(new, c, &functions);
-  functions_release(&functions);
+  gpnn_arrays_free(functions.arrays);
   if (status == GPNN_OK)
     *joint = new;
   else
@@ -141,15 +128,8 @@ struct chosen {
   double *x, *regressors;  /* owned, as are the following */
   double *process, *trend; /* n of each */
   bool has_regressors;
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
-
-static void chosen_release(struct chosen *chosen)
-{
-  free(chosen->x);
-  free(chosen->regressors);
-  free(chosen->process);
-  free(chosen->trend);
-}
 
 static enum gpnn_status choose(struct chosen *chosen, const struct gpnn_joint *joint,
                                size_t channel, size_t n, const size_t *members,
@@ -159,12 +139,9 @@ static enum gpnn_status choose(struct chosen *chosen, const struct gpnn_joint *j
   const struct gpnn_dataset *dataset = gpnn_model_channel(joint->model, channel)->dataset;
   size_t d = dataset->d, p = rows->regressors == NULL ? 0 : dataset->n_regressors;
   *chosen = (struct chosen){.n = n, .has_regressors = rows->regressors != NULL};
-  chosen->x = gpnn_alloc(n, d, sizeof *chosen->x);
-  chosen->regressors = gpnn_alloc(n, p, sizeof *chosen->regressors);
-  chosen->process = gpnn_alloc(n, 1, sizeof *chosen->process);
-  chosen->trend = gpnn_alloc(n, 1, sizeof *chosen->trend);
-  if (!chosen->x || !chosen->regressors || !chosen->process || !chosen->trend)
-    return gpnn_fail_memory(err, "for joint predictions");
+  chosen->arrays = GPNN_ARRAYS(GPNN_ARRAY(chosen->x, n, d), GPNN_ARRAY(chosen->regressors, n, p),
+                               GPNN_ARRAY(chosen->process, n, 1), GPNN_ARRAY(chosen->trend, n, 1));
+  if (chosen->arrays == NULL) return gpnn_fail_memory(err, "for joint predictions");
   for (size_t a = 0; a < n; a++) {
     size_t i = members[a], at = channel * rows->n + i;
     memcpy(chosen->x + a * d, rows->x + i * d, d * sizeof *chosen->x);
@@ -200,7 +177,7 @@ static enum gpnn_status find_sd(const struct gpnn_joint *joint, size_t channel, 
   enum gpnn_status status = choose(&chosen, joint, channel, n, members, err);
   if (status == GPNN_OK) status = covariance_of(joint, channel, &chosen, true, &variance, err);
   for (size_t a = 0; a < n; a++) variance += joint->own[channel * joint->rows->n + members[a]];
-  chosen_release(&chosen);
+  gpnn_arrays_free(chosen.arrays);
   if (status == GPNN_OK) *sd = sqrt(variance);
   return status;
 }
@@ -261,28 +238,25 @@ struct block {
   double *saved,
       *factor; /* the covariance of their errors, (n_given + n) squared, and its factor */
   double *work;
-  double *before, *now; /* n_given by n_draws and n by n_draws */
+  double *before, *now;       /* n_given by n_draws and n by n_draws */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 static void block_release(struct block *block)
 {
-  chosen_release(&block->chosen);
-  free(block->saved);
-  free(block->factor);
-  free(block->work);
-  free(block->before);
-  free(block->now);
+  gpnn_arrays_free(block->chosen.arrays);
+  gpnn_arrays_free(block->arrays);
 }
 
 static bool block_init(struct block *block)
 {
   size_t total = block->n_given + block->n, n_draws = block->drawing->n_draws;
-  block->saved = gpnn_alloc(total, total, sizeof *block->saved);
-  block->factor = gpnn_alloc(total, total, sizeof *block->factor);
-  block->work = gpnn_alloc(gpnn_cholesky_work(total), 1, sizeof *block->work);
-  block->before = gpnn_alloc(block->n_given, n_draws, sizeof *block->before);
-  block->now = gpnn_alloc(block->n, n_draws, sizeof *block->now);
-  return block->saved && block->factor && block->work && block->before && block->now;
+  block->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(block->saved, total, total), GPNN_ARRAY(block->factor, total, total),
+                  GPNN_ARRAY(block->work, gpnn_cholesky_work(total), 1),
+                  GPNN_ARRAY(block->before, block->n_given, n_draws),
+                  GPNN_ARRAY(block->now, block->n, n_draws));
+  return block->arrays != NULL;
 }
 
 static void refill(void *context, double *k)
@@ -420,11 +394,11 @@ static enum gpnn_status draw_all(struct drawing *drawing, struct gpnn_error *err
 {
   size_t n = drawing->n, d = drawing->d;
   bool is_whole = n <= drawing->whole;
-  drawing->order = gpnn_alloc(n, 1, sizeof *drawing->order);
-  if (!is_whole) drawing->z = gpnn_alloc(n, d, sizeof *drawing->z);
-  if (!is_whole) drawing->near = gpnn_alloc(n, 1, sizeof *drawing->near);
+  struct gpnn_arrays *arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(drawing->order, n, 1), GPNN_ARRAY_IF(!is_whole, drawing->z, n, d),
+                  GPNN_ARRAY_IF(!is_whole, drawing->near, n, 1));
   enum gpnn_status status;
-  if (drawing->order == NULL || (!is_whole && (drawing->z == NULL || drawing->near == NULL))) {
+  if (arrays == NULL) {
     status = gpnn_fail_memory(err, "for joint draws");
   } else if (is_whole) {
     for (size_t i = 0; i < n; i++) drawing->order[i] = i;
@@ -433,9 +407,7 @@ static enum gpnn_status draw_all(struct drawing *drawing, struct gpnn_error *err
     status = order_rows(drawing, err);
     if (status == GPNN_OK) status = draw_blocks(drawing, err);
   }
-  free(drawing->order);
-  free(drawing->z);
-  free(drawing->near);
+  gpnn_arrays_free(arrays);
   return status;
 }
 

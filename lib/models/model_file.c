@@ -2,11 +2,10 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
 #include "dataset/index.h"
 #include "dataset/stored.h"
+#include "linalg/arrays.h"
 #include "models/model.h"
 #include "table/stream.h"
 
@@ -15,21 +14,15 @@
 /* Latent functions of held-out rows; owned. */
 struct latents {
   double *mean, *variance, *nearest;
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 static bool latents_alloc(struct latents *latents, size_t n)
 {
-  latents->mean = gpnn_alloc(n, 1, sizeof *latents->mean);
-  latents->variance = gpnn_alloc(n, 1, sizeof *latents->variance);
-  latents->nearest = gpnn_alloc(n, 1, sizeof *latents->nearest);
-  return latents->mean && latents->variance && latents->nearest;
-}
-
-static void latents_release(struct latents *latents)
-{
-  free(latents->mean);
-  free(latents->variance);
-  free(latents->nearest);
+  latents->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(latents->mean, n, 1), GPNN_ARRAY(latents->variance, n, 1),
+                  GPNN_ARRAY(latents->nearest, n, 1));
+  return latents->arrays != NULL;
 }
 
 /* Predicts the held-out rows of a target. */
@@ -100,7 +93,7 @@ static enum gpnn_status complete(const struct gpnn_dataset *dataset,
     status = gpnn_fail_memory(err, MEMORY_FOR);
   if (status == GPNN_OK) status = predict(&channel, threads, &latents, err);
   if (status == GPNN_OK) status = add(arrays, &channel, &latents, err);
-  latents_release(&latents);
+  gpnn_arrays_free(latents.arrays);
   return status;
 }
 

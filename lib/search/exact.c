@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "linalg/arrays.h"
 #include "linalg/simd.h"
 #include "search/nearest.h"
 #include "search/search_private.h"
@@ -75,21 +76,15 @@ enum { QUERIES = 8, ROWS = 256 };
 struct workspace {
   struct gpnn_neighbour *heaps, *spare; /* QUERIES by k; k */
   double *differences;                  /* for gpnn_search_points_distances() */
+  struct gpnn_arrays *arrays;           /* owned; what frees the arrays */
 };
 
 static bool workspace_init(struct workspace *workspace, size_t k, size_t d)
 {
-  workspace->heaps = gpnn_alloc(QUERIES, k, sizeof *workspace->heaps);
-  workspace->spare = gpnn_alloc(k, 1, sizeof *workspace->spare);
-  workspace->differences = gpnn_alloc(GPNN_DISTANCE_LANES, d, sizeof *workspace->differences);
-  return workspace->heaps != NULL && workspace->spare != NULL && workspace->differences != NULL;
-}
-
-static void workspace_release(struct workspace *workspace)
-{
-  free(workspace->heaps);
-  free(workspace->spare);
-  free(workspace->differences);
+  workspace->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(workspace->heaps, QUERIES, k), GPNN_ARRAY(workspace->spare, k, 1),
+                  GPNN_ARRAY(workspace->differences, GPNN_DISTANCE_LANES, d));
+  return workspace->arrays != NULL;
 }
 
 /* Finds the k <= n nearest rows of up to QUERIES queries, sorted, in a heap for each. */
@@ -157,7 +152,7 @@ enum gpnn_status gpnn_exact_query(const struct gpnn_search_points *points, size_
   batch.workspaces = gpnn_alloc((size_t)threads, 1, sizeof *batch.workspaces);
   if (batch.workspaces == NULL) return gpnn_fail_memory(err, "for a search");
   enum gpnn_status status = gpnn_threads_try(threads, n_blocks, 1, answer, &batch, err);
-  for (int t = 0; t < threads; t++) workspace_release(&batch.workspaces[t]);
+  for (int t = 0; t < threads; t++) gpnn_arrays_free(batch.workspaces[t].arrays);
   free(batch.workspaces);
   return status;
 }

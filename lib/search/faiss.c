@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "linalg/arrays.h"
 #include "search/faiss_c_private.h"
 #include "search/search_private.h"
 
@@ -250,23 +251,18 @@ bool gpnn_faiss_scratch_init(const struct gpnn_faiss *engine, size_t capacity,
                              struct gpnn_faiss_scratch *scratch)
 {
   size_t n_lists = engine->ivf == NULL ? 0 : engine->effort;
-  scratch->queries = gpnn_alloc(GPNN_FAISS_BLOCK, engine->points->d, sizeof *scratch->queries);
-  scratch->distances = gpnn_alloc(capacity, 1, sizeof *scratch->distances);
-  scratch->coarse = gpnn_alloc(GPNN_FAISS_BLOCK, n_lists, sizeof *scratch->coarse);
-  scratch->lists = gpnn_alloc(GPNN_FAISS_BLOCK, n_lists, sizeof *scratch->lists);
-  if (scratch->queries != NULL && scratch->distances != NULL && scratch->coarse != NULL &&
-      scratch->lists != NULL)
-    return true;
+  scratch->arrays = GPNN_ARRAYS(GPNN_ARRAY(scratch->queries, GPNN_FAISS_BLOCK, engine->points->d),
+                                GPNN_ARRAY(scratch->distances, capacity, 1),
+                                GPNN_ARRAY(scratch->coarse, GPNN_FAISS_BLOCK, n_lists),
+                                GPNN_ARRAY(scratch->lists, GPNN_FAISS_BLOCK, n_lists));
+  if (scratch->arrays != NULL) return true;
   gpnn_faiss_scratch_release(scratch);
   return false;
 }
 
 void gpnn_faiss_scratch_release(struct gpnn_faiss_scratch *scratch)
 {
-  free(scratch->queries);
-  free(scratch->distances);
-  free(scratch->coarse);
-  free(scratch->lists);
+  gpnn_arrays_free(scratch->arrays);
   *scratch = (struct gpnn_faiss_scratch){0};
 }
 

@@ -5,14 +5,12 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "linalg/arrays.h"
 #include "search/search_private.h"
 
 void gpnn_rerank_release(struct gpnn_reranking *ranking)
 {
-  free(ranking->neighbours);
-  free(ranking->spare);
-  free(ranking->distances);
-  free(ranking->differences);
+  gpnn_arrays_free(ranking->arrays);
   free(ranking->expanded);
   *ranking = (struct gpnn_reranking){0};
 }
@@ -21,12 +19,11 @@ bool gpnn_rerank_reserve(struct gpnn_reranking *ranking, size_t n, size_t d)
 {
   if (n <= ranking->capacity) return true;
   gpnn_rerank_release(ranking);
-  ranking->neighbours = gpnn_alloc(n, 1, sizeof *ranking->neighbours);
-  ranking->spare = gpnn_alloc(n, 1, sizeof *ranking->spare);
-  ranking->distances = gpnn_alloc(n, 1, sizeof *ranking->distances);
-  ranking->differences = gpnn_alloc(GPNN_DISTANCE_LANES, d, sizeof *ranking->differences);
-  bool enough = ranking->neighbours != NULL && ranking->spare != NULL &&
-                ranking->distances != NULL && ranking->differences != NULL;
+  ranking->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(ranking->neighbours, n, 1), GPNN_ARRAY(ranking->spare, n, 1),
+                  GPNN_ARRAY(ranking->distances, n, 1),
+                  GPNN_ARRAY(ranking->differences, GPNN_DISTANCE_LANES, d));
+  bool enough = ranking->arrays != NULL;
   ranking->capacity = enough ? n : 0;
   return enough;
 }

@@ -129,6 +129,7 @@ struct gpnn_reranking {
   double *differences;                       /* for gpnn_search_points_distances() */
   size_t k;
   struct gpnn_neighbour *expanded; /* 6 k, or NULL: the nearest rows with their duplicates */
+  struct gpnn_arrays *arrays;      /* owned; what frees the arrays */
 };
 
 /* Allocates for 'n' candidates; false without memory. */
@@ -317,6 +318,7 @@ struct gpnn_faiss_scratch {
   float *coarse;                  /* ivf: GPNN_FAISS_BLOCK by effort */
   int64_t *lists;                 /* likewise */
   double norms[GPNN_FAISS_BLOCK]; /* distances of the queries from the frame's origin */
+  struct gpnn_arrays *arrays;     /* owned; what frees the arrays */
 };
 
 GPNN_MUST_CHECK bool gpnn_faiss_scratch_init(const struct gpnn_faiss *engine, size_t capacity,

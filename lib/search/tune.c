@@ -7,11 +7,10 @@
  * in rows looked at, not in seconds, so that the choice is reproducible.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/rng.h"
+#include "linalg/arrays.h"
 #include "linalg/blas_threads.h"
 #include "search/search_private.h"
 
@@ -32,6 +31,7 @@ struct trial {
   int64_t *rows;     /* n_queries by k */
   double *distances; /* likewise */
   int threads;
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* What a trial measured. */
@@ -39,14 +39,6 @@ struct measure {
   double recall;
   double visited; /* mean fraction of the distinct rows looked at */
 };
-
-static void trial_release(struct trial *trial)
-{
-  free(trial->queries);
-  free(trial->farthest);
-  free(trial->rows);
-  free(trial->distances);
-}
 
 static enum gpnn_status draw_queries(struct trial *trial, const struct gpnn_search_points *points,
                                      uint64_t seed, struct gpnn_error *err)
@@ -70,13 +62,11 @@ static enum gpnn_status trial_init(struct trial *trial, const struct gpnn_search
   trial->n_queries = points->n < sample ? points->n : sample;
   trial->k = options->neighbours < points->n ? options->neighbours : points->n;
   if (trial->k == 0) trial->k = 1;
-  trial->queries = gpnn_alloc(trial->n_queries, points->d, sizeof *trial->queries);
-  trial->farthest = gpnn_alloc(trial->n_queries, 1, sizeof *trial->farthest);
-  trial->rows = gpnn_alloc(trial->n_queries, trial->k, sizeof *trial->rows);
-  trial->distances = gpnn_alloc(trial->n_queries, trial->k, sizeof *trial->distances);
-  if (trial->queries == NULL || trial->farthest == NULL || trial->rows == NULL ||
-      trial->distances == NULL)
-    return gpnn_fail_memory(err, "for tuning a search");
+  trial->arrays = GPNN_ARRAYS(GPNN_ARRAY(trial->queries, trial->n_queries, points->d),
+                              GPNN_ARRAY(trial->farthest, trial->n_queries, 1),
+                              GPNN_ARRAY(trial->rows, trial->n_queries, trial->k),
+                              GPNN_ARRAY(trial->distances, trial->n_queries, trial->k));
+  if (trial->arrays == NULL) return gpnn_fail_memory(err, "for tuning a search");
   return draw_queries(trial, points, options->seed, err);
 }
 
@@ -215,7 +205,7 @@ static enum gpnn_status tune_faiss(struct gpnn_search *search, enum gpnn_search_
   size_t most = has_lists ? search->report.n_lists : GPNN_FAISS_BEAM_MOST;
   if (status == GPNN_OK)
     status = find_effort(&trial, search, options->recall, (struct efforts){1, most, 1, NULL}, err);
-  trial_release(&trial);
+  gpnn_arrays_free(trial.arrays);
   return status;
 }
 
@@ -297,7 +287,7 @@ static enum gpnn_status tune_tree(struct gpnn_search *search,
       report_measure(search, &trial, WHOLE, whole);
     }
   }
-  trial_release(&trial);
+  gpnn_arrays_free(trial.arrays);
   return status;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "kernel/kernel.h"
+#include "linalg/arrays.h"
 #include "linalg/cholesky.h"
 #include "linalg/panels.h"
 #include "linalg/simd.h"
@@ -36,13 +37,14 @@ struct gpnn_kriging {
   double *offsets, *columns; /* d by stride: the neighbours and then the point, one coordinate
                                 after another; as given, and divided by a lengthscale */
   struct correlations assumed, actual;
-  const double *given;       /* the trapezoid of 'assumed' or 'actual' that was factored last, */
-  double ratio;              /* and noise / kernelscale then */
-  double *k;                 /* trapezoid: C + ratio I, then its factor */
-  struct correlation solved; /* what 'w' was found for, with 'ratio' */
-  double explained;          /* v'v */
-  double jitter;             /* divided by the kernel scale */
-  double *w, *product;       /* m numbers and zeros up to a whole vector; scratch of that size */
+  const double *given;        /* the trapezoid of 'assumed' or 'actual' that was factored last, */
+  double ratio;               /* and noise / kernelscale then */
+  double *k;                  /* trapezoid: C + ratio I, then its factor */
+  struct correlation solved;  /* what 'w' was found for, with 'ratio' */
+  double explained;           /* v'v */
+  double jitter;              /* divided by the kernel scale */
+  double *w, *product;        /* m numbers and zeros up to a whole vector; scratch of that size */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* Rounding may leave a variance below zero.  A NaN stays one. */
@@ -60,12 +62,6 @@ static size_t whole_vectors(size_t n)
   return (n + MAX_LANES - 1) / MAX_LANES * MAX_LANES;
 }
 
-static double *trapezoid_new(const struct gpnn_kriging *s)
-{
-  size_t lanes = s->set->lanes, n_panels = (s->max_neighbours + lanes) / lanes;
-  return gpnn_alloc(n_panels, gpnn_panel_size(s->max_neighbours, lanes), sizeof(double));
-}
-
 enum gpnn_status gpnn_kriging_new(struct gpnn_kriging **kriging, size_t max_neighbours, size_t d,
                                   struct gpnn_error *err)
 {
@@ -75,15 +71,14 @@ enum gpnn_status gpnn_kriging_new(struct gpnn_kriging **kriging, size_t max_neig
   s->max_neighbours = max_neighbours;
   s->d = d;
   s->stride = whole_vectors(max_neighbours + 1);
-  s->offsets = gpnn_alloc(d, s->stride, sizeof *s->offsets);
-  s->columns = gpnn_alloc(d, s->stride, sizeof *s->columns);
-  s->assumed.trapezoid = trapezoid_new(s);
-  s->actual.trapezoid = trapezoid_new(s);
-  s->k = trapezoid_new(s);
-  s->w = gpnn_alloc(s->stride, 1, sizeof *s->w);
-  s->product = gpnn_alloc(s->stride, 1, sizeof *s->product);
-  if (!s->offsets || !s->columns || !s->assumed.trapezoid || !s->actual.trapezoid || !s->k ||
-      !s->w || !s->product) {
+  size_t lanes = s->set->lanes, n_panels = (max_neighbours + lanes) / lanes;
+  size_t panel = gpnn_panel_size(max_neighbours, lanes);
+  s->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(s->offsets, d, s->stride), GPNN_ARRAY(s->columns, d, s->stride),
+      GPNN_ARRAY(s->assumed.trapezoid, n_panels, panel),
+      GPNN_ARRAY(s->actual.trapezoid, n_panels, panel), GPNN_ARRAY(s->k, n_panels, panel),
+      GPNN_ARRAY(s->w, s->stride, 1), GPNN_ARRAY(s->product, s->stride, 1));
+  if (s->arrays == NULL) {
     gpnn_kriging_free(s);
     return gpnn_fail_memory(err, "for kriging");
   }
@@ -94,13 +89,7 @@ enum gpnn_status gpnn_kriging_new(struct gpnn_kriging **kriging, size_t max_neig
 void gpnn_kriging_free(struct gpnn_kriging *s)
 {
   if (s == NULL) return;
-  free(s->offsets);
-  free(s->columns);
-  free(s->assumed.trapezoid);
-  free(s->actual.trapezoid);
-  free(s->k);
-  free(s->w);
-  free(s->product);
+  gpnn_arrays_free(s->arrays);
   free(s);
 }
 

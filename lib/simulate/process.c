@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
 #include "linalg/simd.h"
@@ -195,12 +196,12 @@ enum gpnn_status gpnn_process_draw(const struct gpnn_covariance *covariance, siz
                    .d = d,
                    .n_tiles = (n + TILE - 1) / TILE,
                    .n_draws = n_draws};
-  w.x = gpnn_alloc(n, d, sizeof *w.x);
-  w.columns = gpnn_alloc(w.n_tiles * TILE, d, sizeof *w.columns);
-  w.tiles = gpnn_alloc(w.n_tiles * (w.n_tiles + 1) / 2, AREA, sizeof *w.tiles);
-  w.z = gpnn_alloc(n_draws, w.n_tiles * TILE, sizeof *w.z);
-  w.f = gpnn_alloc(n_draws, w.n_tiles * TILE, sizeof *w.f);
-  if (w.x == NULL || w.columns == NULL || w.tiles == NULL || w.z == NULL || w.f == NULL) {
+  size_t padded = w.n_tiles * TILE;
+  struct gpnn_arrays *arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(w.x, n, d), GPNN_ARRAY(w.columns, padded, d),
+                  GPNN_ARRAY(w.tiles, w.n_tiles * (w.n_tiles + 1) / 2, AREA),
+                  GPNN_ARRAY(w.z, n_draws, padded), GPNN_ARRAY(w.f, n_draws, padded));
+  if (arrays == NULL) {
     status = gpnn_fail(err, GPNN_ENOMEM,
                        "not enough memory for a Gaussian process at %zu points: it takes %.3g GiB",
                        n, 4 * (double)n * (double)n / 0x1p30);
@@ -214,11 +215,7 @@ enum gpnn_status gpnn_process_draw(const struct gpnn_covariance *covariance, siz
     multiply(&w, threads);
     for (size_t k = 0; k < n_draws; k++) memcpy(z + k * n, draw_at(&w, w.f, k, 0), n * sizeof *z);
   }
-  free(w.x);
-  free(w.columns);
-  free(w.tiles);
-  free(w.z);
-  free(w.f);
+  gpnn_arrays_free(arrays);
   return status;
 }
 

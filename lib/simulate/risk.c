@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "linalg/arrays.h"
 #include "simulate/kriging.h"
 
 /* Test points are numbered from 0, held-out points from here, so that neither depend on how many
@@ -23,6 +24,7 @@ struct workspace {
   double point_trend, point_square; /* the same of the point itself */
   double f, noise;                  /* there; where they are not drawn, the trend and 0 */
   struct gpnn_jitter jitter;
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* Points that are simulated together. */
@@ -53,11 +55,9 @@ struct run {
 static enum gpnn_status workspace_init(struct workspace *w, size_t m, size_t d,
                                        struct gpnn_error *err)
 {
-  w->x = gpnn_alloc(d, 1, sizeof *w->x);
-  w->trend = gpnn_alloc(m, 1, sizeof *w->trend);
-  w->y = gpnn_alloc(m, 1, sizeof *w->y);
-  w->square = gpnn_alloc(m, 1, sizeof *w->square);
-  if (!w->x || !w->trend || !w->y || !w->square) return gpnn_fail_memory(err, "for a simulation");
+  w->arrays = GPNN_ARRAYS(GPNN_ARRAY(w->x, d, 1), GPNN_ARRAY(w->trend, m, 1),
+                          GPNN_ARRAY(w->y, m, 1), GPNN_ARRAY(w->square, m, 1));
+  if (w->arrays == NULL) return gpnn_fail_memory(err, "for a simulation");
   return gpnn_kriging_new(&w->kriging, m, d, err);
 }
 
@@ -82,10 +82,7 @@ static void run_release(struct run *run)
   for (int t = 0; run->workspaces != NULL && t < run->options->threads; t++) {
     struct workspace *w = &run->workspaces[t];
     gpnn_kriging_free(w->kriging);
-    free(w->x);
-    free(w->trend);
-    free(w->y);
-    free(w->square);
+    gpnn_arrays_free(w->arrays);
   }
   free(run->workspaces);
   free(run->block.x);
@@ -112,22 +109,17 @@ static enum gpnn_status results_init(struct gpnn_risk_result *s, const struct gp
   s->n_points = o->n_points;
   s->n_heldout = o->n_heldout;
   s->m = o->m;
-  s->risk = gpnn_alloc(o->n_assumed, o->n_points, sizeof *s->risk);
-  s->mse = gpnn_alloc(o->n_assumed, o->n_points, sizeof *s->mse);
-  s->log_variance = gpnn_alloc(o->n_assumed, o->n_points, sizeof *s->log_variance);
-  s->z2 = gpnn_alloc(o->n_assumed, o->n_points, sizeof *s->z2);
-  s->heldout_z2 = gpnn_alloc(o->n_assumed, o->n_heldout, sizeof *s->heldout_z2);
-  if (s->risk && s->mse && s->log_variance && s->z2 && s->heldout_z2) return GPNN_OK;
-  return gpnn_fail_memory(err, "for the results of a simulation");
+  size_t n = o->n_points;
+  s->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(s->risk, o->n_assumed, n), GPNN_ARRAY(s->mse, o->n_assumed, n),
+                  GPNN_ARRAY(s->log_variance, o->n_assumed, n), GPNN_ARRAY(s->z2, o->n_assumed, n),
+                  GPNN_ARRAY(s->heldout_z2, o->n_assumed, o->n_heldout));
+  return s->arrays != NULL ? GPNN_OK : gpnn_fail_memory(err, "for the results of a simulation");
 }
 
 void gpnn_risk_release(struct gpnn_risk_result *s)
 {
-  free(s->risk);
-  free(s->mse);
-  free(s->log_variance);
-  free(s->z2);
-  free(s->heldout_z2);
+  gpnn_arrays_free(s->arrays);
   *s = (struct gpnn_risk_result){0};
 }
 

@@ -75,12 +75,13 @@ struct gpnn_risk_options {
  * be released. */
 struct gpnn_risk_result {
   size_t n_assumed, n_points, n_heldout, m;
-  double *risk;              /* owned; n_assumed by n_points: E (mean - f)^2, f without noise */
-  double *mse;               /* owned; n_assumed by n_points: E (mean - y)^2 */
-  double *log_variance;      /* owned; n_assumed by n_points: log of the predictive variance */
-  double *z2;                /* owned; n_assumed by n_points: E (mean - y)^2 / variance */
-  double *heldout_z2;        /* owned; n_assumed by n_heldout */
-  struct gpnn_jitter jitter; /* in units of y squared */
+  double *risk;               /* owned; n_assumed by n_points: E (mean - f)^2, f without noise */
+  double *mse;                /* owned; n_assumed by n_points: E (mean - y)^2 */
+  double *log_variance;       /* owned; n_assumed by n_points: log of the predictive variance */
+  double *z2;                 /* owned; n_assumed by n_points: E (mean - y)^2 / variance */
+  double *heldout_z2;         /* owned; n_assumed by n_heldout */
+  struct gpnn_jitter jitter;  /* in units of y squared */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /*

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/threads.h"
+#include "linalg/arrays.h"
 #include "simulate/synthetic.h"
 
 enum {
@@ -24,17 +25,9 @@ static size_t width_of(const struct gpnn_synthetic *s)
 struct block {
   struct gpnn_synthetic_rows rows;
   char *text;
-  size_t length; /* of the text */
+  size_t length;              /* of the text */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
-
-static void block_release(struct block *block)
-{
-  free(block->rows.x);
-  free(block->rows.truth);
-  free(block->rows.y);
-  free(block->rows.exposure);
-  free(block->text);
-}
 
 static enum gpnn_status block_init(struct block *block, size_t items,
                                    const struct gpnn_synthetic *s, struct gpnn_error *err)
@@ -42,17 +35,13 @@ static enum gpnn_status block_init(struct block *block, size_t items,
   const struct gpnn_synthetic_options *o = gpnn_synthetic_given(s);
   size_t n_rows, n_functions = gpnn_observation_functions(&o->observation);
   *block = (struct block){0};
-  if (gpnn_multiply(items, gpnn_synthetic_rows_each(s), &n_rows)) {
-    block->rows.x = gpnn_alloc(n_rows, o->inputs.d, sizeof(double));
-    block->rows.truth = gpnn_alloc(n_rows, n_functions, sizeof(double));
-    block->rows.y = gpnn_alloc(n_rows, 1, sizeof(double));
-    block->rows.exposure = gpnn_alloc(n_rows, 1, sizeof(double));
-    block->text = gpnn_alloc(n_rows, width_of(s), GPNN_NUMBER_BYTES);
-  }
-  const struct gpnn_synthetic_rows *rows = &block->rows;
-  if (rows->x != NULL && rows->truth != NULL && rows->y != NULL && rows->exposure != NULL &&
-      block->text != NULL)
-    return GPNN_OK;
+  struct gpnn_synthetic_rows *rows = &block->rows;
+  if (gpnn_multiply(items, gpnn_synthetic_rows_each(s), &n_rows))
+    block->arrays = GPNN_ARRAYS(
+        GPNN_ARRAY(rows->x, n_rows, o->inputs.d), GPNN_ARRAY(rows->truth, n_rows, n_functions),
+        GPNN_ARRAY(rows->y, n_rows, 1), GPNN_ARRAY(rows->exposure, n_rows, 1),
+        GPNN_ARRAY(block->text, n_rows, width_of(s) * GPNN_NUMBER_BYTES));
+  if (block->arrays != NULL) return GPNN_OK;
   return gpnn_fail_memory(err, "for a block of rows");
 }
 
@@ -206,7 +195,7 @@ enum gpnn_status gpnn_synthetic_write(const struct gpnn_synthetic *s,
   if (w.blocks == NULL) return gpnn_fail_memory(err, "for a block of rows");
   enum gpnn_status status =
       gpnn_threads_in_order(threads, (size_t)n_blocks, fill_block, write_block, &w, err);
-  for (int t = 0; t < threads; t++) block_release(&w.blocks[t]);
+  for (int t = 0; t < threads; t++) gpnn_arrays_free(w.blocks[t].arrays);
   free(w.blocks);
   return status;
 }

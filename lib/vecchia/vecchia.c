@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "kernel/kernel.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 
 /* Rows of a block that is searched by comparing all pairs. */
@@ -45,14 +46,12 @@ static void covariance_of(size_t n, size_t d, const double *x, double *mean, dou
 static enum gpnn_status principal_component(size_t n, size_t d, const double *x, double *component,
                                             struct gpnn_error *err)
 {
-  double *mean = gpnn_alloc(d, 1, sizeof *mean), *values = gpnn_alloc(d, 1, sizeof *values);
-  double *vectors = gpnn_alloc(d, d, sizeof *vectors), *work = gpnn_alloc(d, 3, sizeof *work);
+  double *mean, *values, *vectors, *work;
+  struct gpnn_arrays *arrays = GPNN_ARRAYS(GPNN_ARRAY(mean, d, 1), GPNN_ARRAY(values, d, 1),
+                                           GPNN_ARRAY(vectors, d, d), GPNN_ARRAY(work, d, 3));
   enum gpnn_status status = GPNN_OK;
   lapack_int order = (lapack_int)d;
-  if (mean == NULL || values == NULL || vectors == NULL || work == NULL) {
-    status = gpnn_fail_memory(err, "for an order of rows");
-    goto out;
-  }
+  if (arrays == NULL) return gpnn_fail_memory(err, "for an order of rows");
   covariance_of(n, d, x, mean, vectors);
   if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'L', order, vectors, order, values, work,
                          3 * order) != 0) {
@@ -65,10 +64,7 @@ static enum gpnn_status principal_component(size_t n, size_t d, const double *x,
     if (fabs(last[j]) > fabs(largest)) largest = last[j];
   for (size_t j = 0; j < d; j++) component[j] = largest < 0 ? -last[j] : last[j];
 out:
-  free(mean);
-  free(values);
-  free(vectors);
-  free(work);
+  gpnn_arrays_free(arrays);
   return status;
 }
 
@@ -169,21 +165,14 @@ static double distance_of(const struct task *task, size_t a, size_t b)
 /* What a thread needs to search a leaf. */
 struct leaf_scratch {
   double *columns, *point, *r2; /* d columns of LEAF; d; LEAF */
+  struct gpnn_arrays *arrays;   /* owned; what frees the arrays */
 };
-
-static void leaf_scratch_release(struct leaf_scratch *scratch)
-{
-  free(scratch->columns);
-  free(scratch->point);
-  free(scratch->r2);
-}
 
 static bool leaf_scratch_init(struct leaf_scratch *scratch, size_t d)
 {
-  scratch->columns = gpnn_alloc(d, LEAF, sizeof *scratch->columns);
-  scratch->point = gpnn_alloc(d, 1, sizeof *scratch->point);
-  scratch->r2 = gpnn_alloc(LEAF, 1, sizeof *scratch->r2);
-  return scratch->columns != NULL && scratch->point != NULL && scratch->r2 != NULL;
+  scratch->arrays = GPNN_ARRAYS(GPNN_ARRAY(scratch->columns, d, LEAF),
+                                GPNN_ARRAY(scratch->point, d, 1), GPNN_ARRAY(scratch->r2, LEAF, 1));
+  return scratch->arrays != NULL;
 }
 
 /* A pass over all leaves. */
@@ -222,7 +211,8 @@ static enum gpnn_status search_leaves(const struct task *task, struct gpnn_error
   bool enough = pass.scratch != NULL;
   for (int t = 0; enough && t < threads; t++) enough = leaf_scratch_init(&pass.scratch[t], task->d);
   if (enough) gpnn_threads_each(threads, n_leaves, 1, search_leaf, &pass);
-  for (int t = 0; pass.scratch != NULL && t < threads; t++) leaf_scratch_release(&pass.scratch[t]);
+  for (int t = 0; pass.scratch != NULL && t < threads; t++)
+    gpnn_arrays_free(pass.scratch[t].arrays);
   free(pass.scratch);
   return enough ? GPNN_OK : gpnn_fail_memory(err, "for a search among earlier rows");
 }
@@ -366,11 +356,10 @@ enum gpnn_status gpnn_vecchia_neighbours(size_t n, size_t d, const double *x, co
   if (m == 0) return gpnn_fail(err, GPNN_EINVAL, "no neighbours are asked for");
   struct task task = {.options = options, .n = n, .d = d, .m = m, .x = x, .order = order};
   enum gpnn_status status = GPNN_OK;
-  task.inverse = gpnn_alloc(d, 1, sizeof *task.inverse);
-  task.list = gpnn_alloc(n, 1, sizeof *task.list);
-  task.rows = gpnn_alloc(n_wanted, m, sizeof *task.rows);
-  task.distances = gpnn_alloc(n_wanted, m, sizeof *task.distances);
-  if (task.inverse == NULL || task.list == NULL || task.rows == NULL || task.distances == NULL) {
+  struct gpnn_arrays *arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(task.inverse, d, 1), GPNN_ARRAY(task.list, n, 1),
+                  GPNN_ARRAY(task.rows, n_wanted, m), GPNN_ARRAY(task.distances, n_wanted, m));
+  if (arrays == NULL) {
     status = gpnn_fail_memory(err, "for a search among earlier rows");
     goto out;
   }
@@ -380,9 +369,6 @@ enum gpnn_status gpnn_vecchia_neighbours(size_t n, size_t d, const double *x, co
   if (status == GPNN_OK) status = search_all(&task, err);
   if (status == GPNN_OK) memcpy(neighbours, task.rows, n_wanted * m * sizeof *neighbours);
 out:
-  free(task.inverse);
-  free(task.list);
-  free(task.rows);
-  free(task.distances);
+  gpnn_arrays_free(arrays);
   return status;
 }

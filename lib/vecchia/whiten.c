@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 
@@ -25,31 +26,20 @@ struct solve {
   double *k;       /* m by m: covariance, then its factor */
   double *work;    /* gpnn_cholesky_work(m) */
   double *rhs;     /* 1 + n_values by m: covariances with the row, then the neighbours' values */
-  struct gpnn_jitter jitter; /* of this thread's rows */
+  struct gpnn_jitter jitter;  /* of this thread's rows */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 static bool solve_init(struct solve *s, const struct gpnn_whiten_rows *rows,
                        const struct gpnn_covariance *covariance, const double *lengthscale)
 {
   *s = (struct solve){.rows = rows, .covariance = covariance, .lengthscale = lengthscale};
-  s->columns = gpnn_alloc(rows->d, rows->m, sizeof *s->columns);
-  s->point = gpnn_alloc(rows->d, 1, sizeof *s->point);
-  if (rows->noise != NULL) s->noise = gpnn_alloc(rows->m, 1, sizeof *s->noise);
-  s->k = gpnn_alloc(rows->m, rows->m, sizeof *s->k);
-  s->work = gpnn_alloc(gpnn_cholesky_work(rows->m), 1, sizeof *s->work);
-  s->rhs = gpnn_alloc(1 + rows->n_values, rows->m, sizeof *s->rhs);
-  return s->columns != NULL && s->point != NULL && (s->noise != NULL || rows->noise == NULL) &&
-         s->k != NULL && s->work != NULL && s->rhs != NULL;
-}
-
-static void solve_release(struct solve *s)
-{
-  free(s->columns);
-  free(s->point);
-  free(s->noise);
-  free(s->k);
-  free(s->work);
-  free(s->rhs);
+  s->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(s->columns, rows->d, rows->m), GPNN_ARRAY(s->point, rows->d, 1),
+      GPNN_ARRAY_IF(rows->noise != NULL, s->noise, rows->m, 1), GPNN_ARRAY(s->k, rows->m, rows->m),
+      GPNN_ARRAY(s->work, gpnn_cholesky_work(rows->m), 1),
+      GPNN_ARRAY(s->rhs, 1 + rows->n_values, rows->m));
+  return s->arrays != NULL;
 }
 
 /* Writes the lower triangle of K. */
@@ -134,7 +124,7 @@ enum gpnn_status gpnn_whiten(const struct gpnn_whiten_rows *rows,
   enum gpnn_status status = gpnn_team_try(team, threads, end - begin, CHUNK, whiten_row, &w, err);
   for (int t = 0; t < threads; t++) {
     gpnn_jitter_note(jitter, w.solves[t].jitter.n, w.solves[t].jitter.most);
-    solve_release(&w.solves[t]);
+    gpnn_arrays_free(w.solves[t].arrays);
   }
   free(w.solves);
   return status;

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "kernel/coefficients.h"
+#include "linalg/arrays.h"
 #include "stats/metrics.h"
 #include "vecchia/gls.h"
 #include "vecchia/vecchia.h"
@@ -95,21 +96,15 @@ struct validation {
   double *residuals;                 /* n by n_terms + 1 */
   double *variances;                 /* n */
   double *coefficients, *coefficient_covariance;
-  struct gpnn_team *team; /* one for all folds and points of the grid */
+  struct gpnn_team *team;     /* one for all folds and points of the grid */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 static void validation_release(struct validation *v)
 {
   gpnn_gls_rows_release(&v->rows);
-  free(v->fold);
+  gpnn_arrays_free(v->arrays);
   gpnn_coefficient_units_release(&v->units);
-  free(v->neighbours);
-  free(v->ratio);
-  free(v->lengthscale);
-  free(v->residuals);
-  free(v->variances);
-  free(v->coefficients);
-  free(v->coefficient_covariance);
   gpnn_team_free(v->team);
 }
 
@@ -117,17 +112,12 @@ static bool validation_alloc(struct validation *v)
 {
   size_t n = v->rows.n, d = v->rows.d, p = v->rows.n_terms, lists;
   if (!gpnn_multiply(n, v->options->n_folds, &lists)) return false;
-  v->fold = gpnn_alloc(n, 1, sizeof *v->fold);
-  v->neighbours = gpnn_alloc(lists, v->m, sizeof *v->neighbours);
-  v->ratio = gpnn_alloc(d, 1, sizeof *v->ratio);
-  v->lengthscale = gpnn_alloc(d, 1, sizeof *v->lengthscale);
-  v->residuals = gpnn_alloc(n, p + 1, sizeof *v->residuals);
-  v->variances = gpnn_alloc(n, 1, sizeof *v->variances);
-  v->coefficients = gpnn_alloc(p, 1, sizeof *v->coefficients);
-  v->coefficient_covariance = gpnn_alloc(p, p, sizeof *v->coefficient_covariance);
-  return v->fold != NULL && v->neighbours != NULL && v->ratio != NULL && v->lengthscale != NULL &&
-         v->residuals != NULL && v->variances != NULL && v->coefficients != NULL &&
-         v->coefficient_covariance != NULL;
+  v->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(v->fold, n, 1), GPNN_ARRAY(v->neighbours, lists, v->m),
+                  GPNN_ARRAY(v->ratio, d, 1), GPNN_ARRAY(v->lengthscale, d, 1),
+                  GPNN_ARRAY(v->residuals, n, p + 1), GPNN_ARRAY(v->variances, n, 1),
+                  GPNN_ARRAY(v->coefficients, p, 1), GPNN_ARRAY(v->coefficient_covariance, p, p));
+  return v->arrays != NULL;
 }
 
 /* The diagonal of the rows' bounding box, after inputs are divided by their ratio. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "linalg/arrays.h"
 #include "models/grid/posterior_private.h"
 
 #define MEMORY_FOR "for the posterior of a grid"
@@ -91,12 +92,9 @@ static enum gpnn_status take_values(struct gpnn_grid_posterior *p, const double 
   if (y == NULL) y = grid->y;
   p->outer = grid->factor[0].n;
   p->inner = cells / p->outer;
-  p->y = gpnn_alloc(cells, 1, sizeof *p->y);
-  p->weights = gpnn_alloc(cells, 1, sizeof *p->weights);
-  p->mean = gpnn_alloc(cells, 1, sizeof *p->mean);
-  p->alpha = gpnn_alloc(grid->n_cells, 1, sizeof *p->alpha);
-  if (p->y == NULL || p->weights == NULL || p->mean == NULL || p->alpha == NULL)
-    return gpnn_fail_memory(err, MEMORY_FOR);
+  p->arrays = GPNN_ARRAYS(GPNN_ARRAY(p->y, cells, 1), GPNN_ARRAY(p->weights, cells, 1),
+                          GPNN_ARRAY(p->mean, cells, 1), GPNN_ARRAY(p->alpha, grid->n_cells, 1));
+  if (p->arrays == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   enum gpnn_status status =
       gpnn_grid_means_make(&p->means, grid, p->parameters->grid.mean_factor, y, err);
   for (size_t i = 0; status == GPNN_OK && i < grid->n_cells; i++) {
@@ -212,10 +210,7 @@ void gpnn_grid_posterior_free(struct gpnn_grid_posterior *p)
   free(p->blocks);
   gpnn_grid_system_free(p->system);
   gpnn_grid_means_release(&p->means);
-  free(p->y);
-  free(p->alpha);
-  free(p->weights);
-  free(p->mean);
+  gpnn_arrays_free(p->arrays);
   free(p->variance);
   free(p);
 }

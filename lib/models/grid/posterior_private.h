@@ -65,7 +65,8 @@ struct gpnn_grid_posterior {
   double **blocks;  /* owned, with its elements: A^-1 (y - P f - e) of the draws, padded blocks of
                        'width'; NULL: not kept */
   struct gpnn_cg_report report;
-  size_t solved; /* columns so far, for progress */
+  size_t solved;              /* columns so far, for progress */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* How many blocks of draws there are; draws in block 'b'. */

@@ -1,3 +1,4 @@
+#include "linalg/arrays.h"
 #include "models/inducing/inducing.h"
 
 #include <float.h>
@@ -74,19 +75,12 @@ enum gpnn_status gpnn_inducing_distinct(size_t m, size_t d, double *z, size_t *n
 /* Different rows of the sample; all arrays are owned. */
 struct rows {
   size_t n, d;
-  double *x;       /* n by d, standardised */
-  double *columns; /* d by n: over lengthscales, one input after another */
-  double *scaled;  /* n by d: the same, row-major */
-  double *inverse; /* d: one over the lengthscales */
+  double *x;                  /* n by d, standardised */
+  double *columns;            /* d by n: over lengthscales, one input after another */
+  double *scaled;             /* n by d: the same, row-major */
+  double *inverse;            /* d: one over the lengthscales */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
-
-static void rows_release(struct rows *rows)
-{
-  free(rows->x);
-  free(rows->columns);
-  free(rows->scaled);
-  free(rows->inverse);
-}
 
 static void scale_rows(struct rows *rows, const struct gpnn_dataset *view,
                        const struct gpnn_covariance *covariance)
@@ -123,12 +117,9 @@ static enum gpnn_status rows_draw(struct rows *rows, const struct gpnn_dataset *
   size_t n = view->n < most ? view->n : most, d = view->d;
   *rows = (struct rows){.n = n, .d = d};
   if (n == 0) return gpnn_fail(err, GPNN_EDATA, "no rows to choose inducing points from");
-  rows->x = gpnn_alloc(n, d, sizeof *rows->x);
-  rows->columns = gpnn_alloc(n, d, sizeof *rows->columns);
-  rows->scaled = gpnn_alloc(n, d, sizeof *rows->scaled);
-  rows->inverse = gpnn_alloc(d, 1, sizeof *rows->inverse);
-  if (rows->x == NULL || rows->columns == NULL || rows->scaled == NULL || rows->inverse == NULL)
-    return gpnn_fail_memory(err, MEMORY_FOR);
+  rows->arrays = GPNN_ARRAYS(GPNN_ARRAY(rows->x, n, d), GPNN_ARRAY(rows->columns, n, d),
+                             GPNN_ARRAY(rows->scaled, n, d), GPNN_ARRAY(rows->inverse, d, 1));
+  if (rows->arrays == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   enum gpnn_status status = copy_rows(view, n, rng, rows->x, err);
   if (status == GPNN_OK) status = gpnn_inducing_distinct(n, d, rows->x, &rows->n, err);
   if (status == GPNN_OK) scale_rows(rows, view, covariance);
@@ -219,35 +210,23 @@ static enum gpnn_status choose_greedy(const struct rows *rows,
 struct clusters {
   const struct rows *rows;
   size_t m;
-  double *least;      /* n: squared distance to the nearest centre; then scratch memory */
-  double *centres;    /* d by m: over lengthscales, one input after another */
-  double *sums;       /* m by d: of the rows of each cluster, standardised */
-  double *distances;  /* threads by m */
-  size_t *of, *count; /* n: the cluster of each row; m: their sizes */
+  double *least;              /* n: squared distance to the nearest centre; then scratch memory */
+  double *centres;            /* d by m: over lengthscales, one input after another */
+  double *sums;               /* m by d: of the rows of each cluster, standardised */
+  double *distances;          /* threads by m */
+  size_t *of, *count;         /* n: the cluster of each row; m: their sizes */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
-
-static void clusters_release(struct clusters *c)
-{
-  free(c->least);
-  free(c->centres);
-  free(c->sums);
-  free(c->distances);
-  free(c->of);
-  free(c->count);
-}
 
 static enum gpnn_status clusters_new(struct clusters *c, const struct rows *rows, size_t m,
                                      size_t threads, struct gpnn_error *err)
 {
   *c = (struct clusters){.rows = rows, .m = m};
-  c->least = gpnn_alloc(rows->n, 2, sizeof *c->least);
-  c->centres = gpnn_alloc(rows->d, m, sizeof *c->centres);
-  c->sums = gpnn_alloc(m, rows->d, sizeof *c->sums);
-  c->distances = gpnn_alloc(threads, m, sizeof *c->distances);
-  c->of = gpnn_alloc(rows->n, 1, sizeof *c->of);
-  c->count = gpnn_alloc(m, 1, sizeof *c->count);
-  if (c->least && c->centres && c->sums && c->distances && c->of && c->count) return GPNN_OK;
-  clusters_release(c);
+  c->arrays = GPNN_ARRAYS(GPNN_ARRAY(c->least, rows->n, 2), GPNN_ARRAY(c->centres, rows->d, m),
+                          GPNN_ARRAY(c->sums, m, rows->d), GPNN_ARRAY(c->distances, threads, m),
+                          GPNN_ARRAY(c->of, rows->n, 1), GPNN_ARRAY(c->count, m, 1));
+  if (c->arrays != NULL) return GPNN_OK;
+  gpnn_arrays_free(c->arrays);
   return gpnn_fail_memory(err, MEMORY_FOR);
 }
 
@@ -347,7 +326,7 @@ static enum gpnn_status choose_kmeans(const struct rows *rows, size_t m, struct 
   seed_clusters(&c, rng, z);
   for (int step = 0; step < STEPS && c.m < rows->n; step++) move_clusters(&c, shared, z);
   status = gpnn_inducing_distinct(c.m, rows->d, z, n_distinct, err);
-  clusters_release(&c);
+  gpnn_arrays_free(c.arrays);
   return status;
 }
 
@@ -383,6 +362,6 @@ enum gpnn_status gpnn_inducing_choose(enum gpnn_inducing_how how, const struct g
       break;
     }
   if (status == GPNN_OK) *n_distinct = chosen;
-  rows_release(&rows);
+  gpnn_arrays_free(rows.arrays);
   return status;
 }

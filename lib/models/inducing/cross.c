@@ -1,26 +1,23 @@
-#include <stdlib.h>
 
-#include "base/memory.h"
-#include "linalg/blas.h"
 #include "models/inducing/cross.h"
+#include "linalg/arrays.h"
+#include "linalg/blas.h"
 
 enum gpnn_status gpnn_cross_new(struct gpnn_cross *cross, const struct gpnn_cross_problem *problem,
                                 struct gpnn_error *err)
 {
   *cross = (struct gpnn_cross){.problem = *problem};
-  cross->inverse = gpnn_alloc(problem->d, 1, sizeof *cross->inverse);
-  cross->columns = gpnn_alloc(problem->m, problem->d, sizeof *cross->columns);
-  cross->scaled = gpnn_alloc(problem->m, problem->d, sizeof *cross->scaled);
-  if (cross->inverse && cross->columns && cross->scaled) return GPNN_OK;
+  cross->arrays = GPNN_ARRAYS(GPNN_ARRAY(cross->inverse, problem->d, 1),
+                              GPNN_ARRAY(cross->columns, problem->m, problem->d),
+                              GPNN_ARRAY(cross->scaled, problem->m, problem->d));
+  if (cross->arrays != NULL) return GPNN_OK;
   gpnn_cross_release(cross);
   return gpnn_fail_memory(err, "for inducing inputs");
 }
 
 void gpnn_cross_release(struct gpnn_cross *cross)
 {
-  free(cross->inverse);
-  free(cross->columns);
-  free(cross->scaled);
+  gpnn_arrays_free(cross->arrays);
   *cross = (struct gpnn_cross){0};
 }
 
@@ -48,23 +45,16 @@ struct gpnn_cross_points gpnn_cross_inducing(const struct gpnn_cross *cross)
 enum gpnn_status gpnn_cross_tile_new(struct gpnn_cross_tile *tile, size_t m, size_t d,
                                      struct gpnn_error *err)
 {
-  double **wide[] = {&tile->k, &tile->slope, &tile->adjoint, &tile->product};
-  bool done = true;
-  for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
-    done = (*wide[i] = gpnn_alloc(GPNN_CROSS_TILE, m, sizeof(double))) != NULL && done;
-  tile->scaled = gpnn_alloc(GPNN_CROSS_TILE, d, sizeof(double));
-  tile->moment = gpnn_alloc(GPNN_CROSS_TILE, d, sizeof(double));
-  return done && tile->scaled && tile->moment ? GPNN_OK : gpnn_fail_memory(err, "for rows");
+  tile->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(tile->k, GPNN_CROSS_TILE, m), GPNN_ARRAY(tile->slope, GPNN_CROSS_TILE, m),
+      GPNN_ARRAY(tile->adjoint, GPNN_CROSS_TILE, m), GPNN_ARRAY(tile->product, GPNN_CROSS_TILE, m),
+      GPNN_ARRAY(tile->scaled, GPNN_CROSS_TILE, d), GPNN_ARRAY(tile->moment, GPNN_CROSS_TILE, d));
+  return tile->arrays != NULL ? GPNN_OK : gpnn_fail_memory(err, "for rows");
 }
 
 void gpnn_cross_tile_release(struct gpnn_cross_tile *tile)
 {
-  free(tile->k);
-  free(tile->slope);
-  free(tile->adjoint);
-  free(tile->product);
-  free(tile->scaled);
-  free(tile->moment);
+  gpnn_arrays_free(tile->arrays);
 }
 
 /* k and slope of one row. */

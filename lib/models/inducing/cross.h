@@ -46,6 +46,7 @@ struct gpnn_cross {
   double *inverse; /* owned; d: one over the lengthscale of each input */
   double *columns; /* owned; d by m: inducing inputs over lengthscales, one input after another */
   double *scaled;  /* owned; m by d: the same, row-major */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* Rows whose covariances with the inducing inputs are wanted. */
@@ -60,6 +61,7 @@ struct gpnn_cross_tile {
   double *k, *slope, *adjoint, *product; /* owned, as are all */
   double *scaled;                        /* TILE by d: inputs over lengthscales */
   double *moment;                        /* TILE by d */
+  struct gpnn_arrays *arrays;            /* what frees them */
 };
 
 /* GPNN_ENOMEM: 'cross' may be released. */

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "dataset/stored.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 #include "linalg/panels.h"
@@ -42,24 +43,17 @@ struct tile {
   double *rows;   /* d by TILE: rows over lengthscales, one input after another */
   double *panels; /* correlations of the rows with the points */
   float *rounded;
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
-
-static void tile_release(struct tile *tile)
-{
-  free(tile->rows);
-  free(tile->panels);
-  free(tile->rounded);
-}
 
 /* The tile may be released, also after a failure. */
 static enum gpnn_status tile_new(const struct inducing *g, struct tile *tile,
                                  struct gpnn_error *err)
 {
   size_t size = gpnn_inducing_tile_size(g->cross.problem.m);
-  tile->rows = gpnn_alloc(g->cross.problem.d, TILE, sizeof *tile->rows);
-  tile->panels = gpnn_alloc(size, 1, sizeof *tile->panels);
-  tile->rounded = gpnn_alloc(size, 1, sizeof *tile->rounded);
-  if (tile->rows != NULL && tile->panels != NULL && tile->rounded != NULL) return GPNN_OK;
+  tile->arrays = GPNN_ARRAYS(GPNN_ARRAY(tile->rows, g->cross.problem.d, TILE),
+                             GPNN_ARRAY(tile->panels, size, 1), GPNN_ARRAY(tile->rounded, size, 1));
+  if (tile->arrays != NULL) return GPNN_OK;
   return gpnn_fail_memory(err, MEMORY_FOR);
 }
 
@@ -209,7 +203,7 @@ static enum gpnn_status make_root(struct inducing *g, struct gpnn_error *err)
     const struct gpnn_inducing_trial trial = {TRIALS, panels, g->cross.kernelscale};
     status = gpnn_inducing_root_new(&g->root, g->rank, m, g->rows, &trial, err);
   }
-  tile_release(&tile);
+  gpnn_arrays_free(tile.arrays);
   free(panels);
   free(x);
   return status;
@@ -365,7 +359,7 @@ static enum gpnn_status predict_channel(const void *state, size_t n, const doubl
   for (size_t t = 0; t < n_tiles && status == GPNN_OK; t++)
     status = tile_new(g, &work.tiles[t], err);
   if (status == GPNN_OK) gpnn_threads_each((int)n_tiles, n_pieces, 1, predict_tile, &work);
-  for (size_t t = 0; t < n_tiles; t++) tile_release(&work.tiles[t]);
+  for (size_t t = 0; t < n_tiles; t++) gpnn_arrays_free(work.tiles[t].arrays);
   free(work.tiles);
   return status;
 }

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "kernel/kernel.h"
+#include "linalg/arrays.h"
 #include "models/local/local_private.h"
 
 /* Rows that are solved together, on which no result depends; training rows nearest to a row whose
@@ -127,6 +128,7 @@ struct scratch {
   double *weight; /* n, and room for a whole panel, and the rows that they are of; NULL: weights */
   int64_t *neighbour;         /* are not wanted */
   struct gpnn_counts *counts; /* one per member */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* Rows being predicted. */
@@ -140,18 +142,6 @@ struct prediction {
   const struct gpnn_local_channel *members;
 };
 
-static void scratch_release(struct scratch *scratch)
-{
-  free(scratch->right);
-  free(scratch->point);
-  free(scratch->vector);
-  free(scratch->terms);
-  free(scratch->near);
-  free(scratch->weight);
-  free(scratch->neighbour);
-  free(scratch->counts);
-}
-
 static bool scratch_new(struct scratch *scratch, const struct gpnn_local_dense *dense,
                         const struct gpnn_local_task *task)
 {
@@ -160,17 +150,14 @@ static bool scratch_new(struct scratch *scratch, const struct gpnn_local_dense *
   const struct gpnn_local_channel *members = dense->task.members;
   for (size_t t = 0; t < dense->task.n_members; t++)
     p = p > gpnn_local_uncertain(&members[t]) ? p : gpnn_local_uncertain(&members[t]);
-  scratch->right =
-      gpnn_alloc(2 * ROWS / lanes + 1, gpnn_panel_size(n, lanes), sizeof *scratch->right);
-  scratch->point = gpnn_alloc(members->data->d, 1, sizeof *scratch->point);
-  scratch->vector = gpnn_alloc(n, 1, sizeof *scratch->vector);
-  scratch->terms = gpnn_alloc(2, p, sizeof *scratch->terms);
-  scratch->near = gpnn_alloc(ROWS, NEAR, sizeof *scratch->near);
-  scratch->counts = gpnn_alloc(dense->task.n_members, 1, sizeof *scratch->counts);
-  if (weighs) scratch->weight = gpnn_alloc(n + lanes, 1, sizeof *scratch->weight);
-  if (weighs) scratch->neighbour = gpnn_alloc(n, 1, sizeof *scratch->neighbour);
-  return scratch->right && scratch->point && scratch->vector && scratch->terms && scratch->near &&
-         scratch->counts && (!weighs || (scratch->weight && scratch->neighbour));
+  scratch->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(scratch->right, 2 * ROWS / lanes + 1, gpnn_panel_size(n, lanes)),
+      GPNN_ARRAY(scratch->point, members->data->d, 1), GPNN_ARRAY(scratch->vector, n, 1),
+      GPNN_ARRAY(scratch->terms, 2, p), GPNN_ARRAY(scratch->near, ROWS, NEAR),
+      GPNN_ARRAY(scratch->counts, dense->task.n_members, 1),
+      GPNN_ARRAY_IF(weighs, scratch->weight, n + lanes, 1),
+      GPNN_ARRAY_IF(weighs, scratch->neighbour, n, 1));
+  return scratch->arrays != NULL;
 }
 
 /* The training row that row 'i' of the query is, or -1. */
@@ -422,7 +409,7 @@ enum gpnn_status gpnn_local_dense_predict(const struct gpnn_local_dense *dense,
   if (enough) note_jitter(&p);
   for (int t = 0; p.scratch != NULL && t < threads; t++) {
     if (enough) add_counts(&p, &p.scratch[t]);
-    scratch_release(&p.scratch[t]);
+    gpnn_arrays_free(p.scratch[t].arrays);
   }
   free(p.scratch);
   return status;

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "kernel/rotation.h"
+#include "linalg/arrays.h"
 #include "models/heldout.h"
 #include "models/local/local_private.h"
 
@@ -225,13 +226,14 @@ struct matching {
   int threads;
   struct gpnn_heldout *heldout;
   size_t n;
-  double *drawn;             /* owned; n by d: given rows, along the axes of the lengthscales */
-  double *distances;         /* owned; n: from the given rows to their nearest training rows,
-                                ascending */
-  struct ranked_row *ranked; /* owned; n: held-out rows, in ascending order of the distance to
-                                     their nearest training row */
-  double usual;              /* distances up to this occur among the held-out rows */
-  double gap;                /* half the width of the gaps that larger distances stem from */
+  double *drawn;              /* owned; n by d: given rows, along the axes of the lengthscales */
+  double *distances;          /* owned; n: from the given rows to their nearest training rows,
+                                 ascending */
+  struct ranked_row *ranked;  /* owned; n: held-out rows, in ascending order of the distance to
+                                      their nearest training row */
+  double usual;               /* distances up to this occur among the held-out rows */
+  double gap;                 /* half the width of the gaps that larger distances stem from */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* Shared by the threads of a scan. */
@@ -247,18 +249,10 @@ static enum gpnn_status matching_init(struct matching *m, const struct gpnn_loca
                                       struct gpnn_error *err)
 {
   *m = (struct matching){.channel = channel, .threads = threads, .heldout = heldout, .n = n};
-  m->drawn = gpnn_alloc(n, channel->data->d, sizeof *m->drawn);
-  m->distances = gpnn_alloc(n, 1, sizeof *m->distances);
-  m->ranked = gpnn_alloc(n, 1, sizeof *m->ranked);
-  if (m->drawn != NULL && m->distances != NULL && m->ranked != NULL) return GPNN_OK;
+  m->arrays = GPNN_ARRAYS(GPNN_ARRAY(m->drawn, n, channel->data->d), GPNN_ARRAY(m->distances, n, 1),
+                          GPNN_ARRAY(m->ranked, n, 1));
+  if (m->arrays != NULL) return GPNN_OK;
   return gpnn_fail_memory(err, "for calibration");
-}
-
-static void matching_release(struct matching *m)
-{
-  free(m->drawn);
-  free(m->distances);
-  free(m->ranked);
 }
 
 /* Draws rows of 'like'. */
@@ -429,7 +423,7 @@ static enum gpnn_status hold_out_like(const struct gpnn_local_channel *channel, 
   if (status == GPNN_OK) status = draw_representatives(&m, options->seed, err);
   if (status == GPNN_OK) status = rank_distances(&m, err);
   if (status == GPNN_OK) status = find_all_outside(&scan, &m, err);
-  matching_release(&m);
+  gpnn_arrays_free(m.arrays);
   scan_release(&scan);
   return status;
 }

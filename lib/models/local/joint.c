@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "kernel/covariance.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 #include "models/local/local_private.h"
@@ -49,34 +50,19 @@ struct weighing {
   double *columns, *noise, *k, *work; /* of the neighbours of this row: d by m; m; m by m */
   size_t m;                           /* how many they are */
   double *point, *rotated, *weights, *terms;
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
-
-static void weighing_release(struct weighing *w)
-{
-  free(w->columns);
-  free(w->point);
-  free(w->rotated);
-  free(w->noise);
-  free(w->k);
-  free(w->work);
-  free(w->weights);
-  free(w->terms);
-}
 
 /* 'm': how many neighbours there is room for. */
 static bool weighing_init(struct weighing *w, const struct joint *joint, size_t m)
 {
   size_t d = joint->d;
-  w->columns = gpnn_alloc(d, m, sizeof *w->columns);
-  w->noise = gpnn_alloc(m, 1, sizeof *w->noise);
-  w->k = gpnn_alloc(m, m, sizeof *w->k);
-  w->work = gpnn_alloc(gpnn_cholesky_work(m), 1, sizeof *w->work);
-  w->point = gpnn_alloc(d, 1, sizeof *w->point);
-  w->rotated = gpnn_alloc(d, 1, sizeof *w->rotated);
-  w->weights = gpnn_alloc(joint->m, 1, sizeof *w->weights);
-  w->terms = gpnn_alloc(joint->n_terms, 1, sizeof *w->terms);
-  return w->columns && w->noise && w->k && w->work && w->point && w->rotated && w->weights &&
-         w->terms;
+  w->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(w->columns, d, m), GPNN_ARRAY(w->noise, m, 1), GPNN_ARRAY(w->k, m, m),
+                  GPNN_ARRAY(w->work, gpnn_cholesky_work(m), 1), GPNN_ARRAY(w->point, d, 1),
+                  GPNN_ARRAY(w->rotated, d, 1), GPNN_ARRAY(w->weights, joint->m, 1),
+                  GPNN_ARRAY(w->terms, joint->n_terms, 1));
+  return w->arrays != NULL;
 }
 
 /* A chunk of rows whose weights are being found. */
@@ -221,7 +207,7 @@ static enum gpnn_status weigh_all(struct joint *joint, struct gpnn_error *err)
   enum gpnn_status status = enough ? weigh_chunks(joint, threads, &chunk, distances, err)
                                    : gpnn_fail_memory(err, "for joint predictions");
   for (int t = 0; chunk.weighings != NULL && t < threads; t++)
-    weighing_release(&chunk.weighings[t]);
+    gpnn_arrays_free(chunk.weighings[t].arrays);
   free(chunk.weighings);
   free(chunk.neighbours);
   free(distances);
@@ -242,7 +228,7 @@ static enum gpnn_status weigh_from_all(struct joint *joint, struct gpnn_error *e
   joint->all = &all;
   if (status == GPNN_OK) status = weigh_all(joint, err);
   joint->all = NULL;
-  weighing_release(&all);
+  gpnn_arrays_free(all.arrays);
   free(rows);
   return status;
 }
@@ -281,25 +267,16 @@ static void collect_shares(struct joint *joint)
  * value[s] of point i, for s from start[i] to start[i + 1] - 1. */
 struct form {
   const struct joint *joint;
-  size_t n_points, n; /* n combinations */
-  double *columns;    /* owned; d by n_points: scaled */
-  double *noise;      /* owned; n_points: the variance of the noise there */
-  size_t *start, *to; /* owned */
-  double *value;      /* owned */
-  double *covariance; /* n by n */
-  size_t size;        /* of what each thread has of 'work': */
-  double *work;       /* owned; PIECE by n sums, STRETCH covariances, d inputs */
+  size_t n_points, n;         /* n combinations */
+  double *columns;            /* owned; d by n_points: scaled */
+  double *noise;              /* owned; n_points: the variance of the noise there */
+  size_t *start, *to;         /* owned */
+  double *value;              /* owned */
+  double *covariance;         /* n by n */
+  size_t size;                /* of what each thread has of 'work': */
+  double *work;               /* owned; PIECE by n sums, STRETCH covariances, d inputs */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
-
-static void form_release(struct form *form)
-{
-  free(form->columns);
-  free(form->noise);
-  free(form->start);
-  free(form->to);
-  free(form->value);
-  free(form->work);
-}
 
 static bool form_init(struct form *form, const struct joint *joint, int threads, double *covariance)
 {
@@ -310,14 +287,13 @@ static bool form_init(struct form *form, const struct joint *joint, int threads,
                         .n_points = n_points,
                         .n = joint->errors->total ? 1 : n,
                         .covariance = covariance};
-  form->columns = gpnn_alloc(joint->d, n_points, sizeof *form->columns);
-  form->noise = gpnn_alloc(n_points, 1, sizeof *form->noise);
-  form->start = gpnn_alloc(n_points + 1, 1, sizeof *form->start);
-  form->to = gpnn_alloc(n + joint->n_shares, 1, sizeof *form->to);
-  form->value = gpnn_alloc(n + joint->n_shares, 1, sizeof *form->value);
   form->size = PIECE * form->n + STRETCH + joint->d;
-  form->work = gpnn_alloc((size_t)threads, form->size, sizeof *form->work);
-  return form->columns && form->noise && form->start && form->to && form->value && form->work;
+  form->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(form->columns, joint->d, n_points), GPNN_ARRAY(form->noise, n_points, 1),
+      GPNN_ARRAY(form->start, n_points + 1, 1), GPNN_ARRAY(form->to, n + joint->n_shares, 1),
+      GPNN_ARRAY(form->value, n + joint->n_shares, 1),
+      GPNN_ARRAY(form->work, (size_t)threads, form->size));
+  return form->arrays != NULL;
 }
 
 /* Fills in the points.  The first thread's inputs are scratch. */
@@ -448,7 +424,7 @@ static enum gpnn_status evaluate(const struct joint *joint, double *covariance,
   struct form form;
   int threads = joint->local->options->threads;
   if (!form_init(&form, joint, threads, covariance)) {
-    form_release(&form);
+    gpnn_arrays_free(form.arrays);
     return gpnn_fail_memory(err, "for joint predictions");
   }
   form_fill(&form);
@@ -456,7 +432,7 @@ static enum gpnn_status evaluate(const struct joint *joint, double *covariance,
   enum gpnn_status status = gpnn_threads_in_order(threads, (form.n_points + PIECE - 1) / PIECE,
                                                   combine_piece, add_piece, &form, err);
   if (status == GPNN_OK) status = complete(&form, err);
-  form_release(&form);
+  gpnn_arrays_free(form.arrays);
   return status;
 }
 

@@ -209,6 +209,7 @@ struct gpnn_local_scratch {
   struct gpnn_local_mixed mixed;
   struct gpnn_local_union joint;
   struct gpnn_counts *counts; /* one per member */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* True if weights are wanted, or what they make of classes. */

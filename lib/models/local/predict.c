@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "linalg/arrays.h"
 #include "models/local/local_private.h"
 
 /* Rows whose neighbours are in memory at once; does not affect results. */
@@ -20,6 +21,7 @@ struct chunk {
   int64_t *candidates; /* owned; size by k */
   double *distances;   /* owned; size by k */
   size_t begin, end;
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* A chunk being solved. */
@@ -30,15 +32,6 @@ struct solving {
 };
 
 /* ---- a chunk ------------------------------------------------------------------------------ */
-
-static void chunk_release(struct chunk *chunk)
-{
-  free(chunk->row);
-  free(chunk->x);
-  free(chunk->rotated);
-  free(chunk->candidates);
-  free(chunk->distances);
-}
 
 /* Candidates per row, enough for the number of neighbours wanted. */
 static size_t n_candidates(const struct gpnn_local_task *task)
@@ -56,13 +49,12 @@ static enum gpnn_status chunk_init(struct chunk *chunk, const struct gpnn_local_
   size_t d = task->members[0].data->d;
   chunk->size = query->n < CHUNK ? query->n : CHUNK;
   chunk->k = n_candidates(task);
-  chunk->row = gpnn_alloc(query->n, 1, sizeof *chunk->row);
-  chunk->x = gpnn_alloc(chunk->size, d, sizeof *chunk->x);
-  chunk->rotated = gpnn_alloc(chunk->size, d, sizeof *chunk->rotated);
-  chunk->candidates = gpnn_alloc(chunk->size, chunk->k, sizeof *chunk->candidates);
-  chunk->distances = gpnn_alloc(chunk->size, chunk->k, sizeof *chunk->distances);
-  if (!chunk->row || !chunk->x || !chunk->rotated || !chunk->candidates || !chunk->distances)
-    return gpnn_fail_memory(err, "for predictions");
+  chunk->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(chunk->row, query->n, 1), GPNN_ARRAY(chunk->x, chunk->size, d),
+                  GPNN_ARRAY(chunk->rotated, chunk->size, d),
+                  GPNN_ARRAY(chunk->candidates, chunk->size, chunk->k),
+                  GPNN_ARRAY(chunk->distances, chunk->size, chunk->k));
+  if (chunk->arrays == NULL) return gpnn_fail_memory(err, "for predictions");
   for (size_t i = 0; i < query->n; i++) chunk->row[i] = i;
   return task->share > 1 ? gpnn_local_order(&task->members[0], query, chunk->row, err) : GPNN_OK;
 }
@@ -251,7 +243,7 @@ static enum gpnn_status predict_task(struct gpnn_local_task *task, struct gpnn_e
     gpnn_local_scratch_release(&scratch[t]);
   }
   free(scratch);
-  chunk_release(&chunk);
+  gpnn_arrays_free(chunk.arrays);
   return status;
 }
 

@@ -6,11 +6,10 @@
  * the misfit is u'u / (kernelscale m).
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "kernel/kernel.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 #include "linalg/panels.h"
@@ -61,31 +60,11 @@ static size_t family_size(const struct gpnn_local_task *task, size_t first)
   return end - first;
 }
 
-/* A trapezoid whose numbers have 'item_bytes' bytes, with 'lanes' of them in a vector. */
-static void *trapezoid_new(size_t n, size_t n_rows, size_t lanes, size_t item_bytes)
+/* How many vectors of 'lanes' numbers a trapezoid's rows take: the other factor of its size is
+ * gpnn_panel_size(). */
+static size_t n_vectors(size_t n_rows, size_t lanes)
 {
-  return gpnn_alloc((n_rows + lanes - 1) / lanes, gpnn_panel_size(n, lanes), item_bytes);
-}
-
-static bool mixed_new(struct gpnn_local_mixed *mixed, size_t m, size_t n_rows, size_t lanes)
-{
-  size_t size = (m / lanes + 1) * lanes;
-  mixed->k = trapezoid_new(m, n_rows, lanes, sizeof *mixed->k);
-  mixed->x = gpnn_alloc(size, 1, sizeof *mixed->x);
-  mixed->residual = gpnn_alloc(size, 1, sizeof *mixed->residual);
-  mixed->step = gpnn_alloc(size, 1, sizeof *mixed->step);
-  return mixed->k && mixed->x && mixed->residual && mixed->step;
-}
-
-static bool union_new(struct gpnn_local_union *joint, const struct gpnn_local_task *task)
-{
-  if (task->share == 1) return true; /* every row has its own neighbours */
-  joint->mask = 1;
-  while (joint->mask < 2 * task->most_neighbours) joint->mask = 2 * joint->mask + 1;
-  joint->row = gpnn_alloc(task->most_neighbours, 1, sizeof *joint->row);
-  joint->slot = gpnn_alloc(joint->mask + 1, 1, sizeof *joint->slot);
-  joint->nearest = gpnn_alloc(task->share, 1, sizeof *joint->nearest);
-  return joint->row && joint->slot && joint->nearest;
+  return (n_rows + lanes - 1) / lanes;
 }
 
 bool gpnn_local_scratch_new(struct gpnn_local_scratch *s, const struct gpnn_local_task *task)
@@ -96,42 +75,34 @@ bool gpnn_local_scratch_new(struct gpnn_local_scratch *s, const struct gpnn_loca
   for (size_t t = 0; t < task->n_members; t++)
     p = p > gpnn_local_uncertain(&task->members[t]) ? p : gpnn_local_uncertain(&task->members[t]);
   s->set = gpnn_panels_best();
-  size_t lanes = s->set->lanes;
-  s->columns = gpnn_alloc(d, gpnn_local_stride(task), sizeof *s->columns);
-  s->rotated = gpnn_alloc(d, 1, sizeof *s->rotated);
-  if (many) s->correlation = trapezoid_new(m, m + n, lanes, sizeof *s->correlation);
-  s->k = trapezoid_new(m, m + n + rights, lanes, sizeof *s->k);
-  s->ratio = gpnn_alloc(m, 1, sizeof *s->ratio);
-  s->explained = gpnn_alloc(1 + rights, n, sizeof *s->explained);
-  s->misfit = gpnn_alloc(task->n_members, 1, sizeof *s->misfit);
-  s->terms = gpnn_alloc(p, 1, sizeof *s->terms);
-  s->counts = gpnn_alloc(task->n_members, 1, sizeof *s->counts);
-  if (gpnn_local_wants_weights(task)) s->weight = gpnn_alloc(m + lanes, 1, sizeof *s->weight);
-  return s->columns && s->rotated && (!many || s->correlation) && s->k && s->ratio &&
-         s->explained && s->misfit && s->terms && s->counts &&
-         (!gpnn_local_wants_weights(task) || s->weight) && union_new(&s->joint, task) &&
-         (!is_mixed || mixed_new(&s->mixed, m, m + 1 + rights, 2 * lanes));
+  struct gpnn_local_mixed *mixed = &s->mixed;
+  struct gpnn_local_union *joint = &s->joint;
+  size_t lanes = s->set->lanes, panel = gpnn_panel_size(m, lanes);
+  size_t mixed_lanes = 2 * lanes, mixed_size = (m / mixed_lanes + 1) * mixed_lanes;
+  bool weighs = gpnn_local_wants_weights(task),
+       shares = n > 1; /* or all have their own neighbours */
+  joint->mask = 1;
+  while (joint->mask < 2 * m) joint->mask = 2 * joint->mask + 1;
+  s->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(s->columns, d, gpnn_local_stride(task)), GPNN_ARRAY(s->rotated, d, 1),
+      GPNN_ARRAY_IF(many, s->correlation, n_vectors(m + n, lanes), panel),
+      GPNN_ARRAY(s->k, n_vectors(m + n + rights, lanes), panel), GPNN_ARRAY(s->ratio, m, 1),
+      GPNN_ARRAY(s->explained, 1 + rights, n), GPNN_ARRAY(s->misfit, task->n_members, 1),
+      GPNN_ARRAY(s->terms, p, 1), GPNN_ARRAY(s->counts, task->n_members, 1),
+      GPNN_ARRAY_IF(weighs, s->weight, m + lanes, 1), GPNN_ARRAY_IF(shares, joint->row, m, 1),
+      GPNN_ARRAY_IF(shares, joint->slot, joint->mask + 1, 1),
+      GPNN_ARRAY_IF(shares, joint->nearest, n, 1),
+      GPNN_ARRAY_IF(is_mixed, mixed->k, n_vectors(m + 1 + rights, mixed_lanes),
+                    gpnn_panel_size(m, mixed_lanes)),
+      GPNN_ARRAY_IF(is_mixed, mixed->x, mixed_size, 1),
+      GPNN_ARRAY_IF(is_mixed, mixed->residual, mixed_size, 1),
+      GPNN_ARRAY_IF(is_mixed, mixed->step, mixed_size, 1));
+  return s->arrays != NULL;
 }
 
 void gpnn_local_scratch_release(struct gpnn_local_scratch *s)
 {
-  free(s->columns);
-  free(s->rotated);
-  free(s->correlation);
-  free(s->k);
-  free(s->ratio);
-  free(s->explained);
-  free(s->misfit);
-  free(s->terms);
-  free(s->weight);
-  free(s->counts);
-  free(s->mixed.k);
-  free(s->mixed.x);
-  free(s->mixed.residual);
-  free(s->mixed.step);
-  free(s->joint.row);
-  free(s->joint.slot);
-  free(s->joint.nearest);
+  gpnn_arrays_free(s->arrays);
 }
 
 /* ---- correlations ------------------------------------------------------------------------- */

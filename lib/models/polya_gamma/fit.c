@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
+#include "linalg/arrays.h"
 #include "models/polya_gamma/polya_gamma_private.h"
 #include "search/search.h"
 #include "stats/polya_gamma.h"
@@ -27,6 +28,7 @@ struct problem {
   double *x;           /* n_rows by d */
   struct gpnn_search *search;
   size_t n_searches, n_steps; /* so far */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* ---- set-up ----------------------------------------------------------------------------- */
@@ -116,14 +118,12 @@ static enum gpnn_status problem_alloc(struct problem *problem, struct gpnn_error
   if (!gpnn_multiply(problem->batch, steps, &problem->n_rows))
     return gpnn_fail_memory(err, "for the rows of the steps");
   if (problem->n_rows < MOST_PROBE) problem->n_rows = MOST_PROBE;
-  problem->row = gpnn_alloc(problem->n_rows, 1, sizeof *problem->row);
-  problem->neighbour = gpnn_alloc(problem->n_rows, problem->k, sizeof *problem->neighbour);
-  problem->x = gpnn_alloc(problem->n_rows, d, sizeof *problem->x);
-  problem->order = gpnn_alloc(n, 1, sizeof *problem->order);
-  problem->lengthscale = gpnn_alloc(d, 1, sizeof *problem->lengthscale);
-  if (!problem->row || !problem->neighbour || !problem->x || !problem->order ||
-      !problem->lengthscale)
-    return gpnn_fail_memory(err, "for the rows to estimate from");
+  problem->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(problem->row, problem->n_rows, 1),
+                  GPNN_ARRAY(problem->neighbour, problem->n_rows, problem->k),
+                  GPNN_ARRAY(problem->x, problem->n_rows, d), GPNN_ARRAY(problem->order, n, 1),
+                  GPNN_ARRAY(problem->lengthscale, d, 1));
+  if (problem->arrays == NULL) return gpnn_fail_memory(err, "for the rows to estimate from");
   return GPNN_OK;
 }
 
@@ -151,11 +151,7 @@ static void problem_release(struct problem *problem)
 {
   gpnn_team_free(problem->objective.team);
   gpnn_search_free(problem->search);
-  free(problem->row);
-  free(problem->neighbour);
-  free(problem->x);
-  free(problem->order);
-  free(problem->lengthscale);
+  gpnn_arrays_free(problem->arrays);
 }
 
 /* ---- rows and neighbours ---------------------------------------------------------------- */

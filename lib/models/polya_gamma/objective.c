@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
+#include "linalg/arrays.h"
 #include "models/polya_gamma/polya_gamma_private.h"
 #include "stats/polya_gamma.h"
 
@@ -69,32 +70,26 @@ struct evaluation {
   double *loss, *divergence;            /* of each row of the batch */
   double *by_kernel, *by_omega, *shift; /* NULL: no derivatives are wanted */
   double *by_site;                      /* 2 n_channels for each row: of its own divergence */
+  struct gpnn_arrays *arrays;           /* owned; what frees the arrays */
 };
 
 static void evaluation_release(struct evaluation *e)
 {
   for (size_t t = 0; e->rows != NULL && t < e->n_threads; t++)
     gpnn_polya_gamma_row_release(&e->rows[t]);
-  free(e->rows);
-  free(e->loss);
-  free(e->by_kernel);
-  free(e->by_omega);
+  gpnn_arrays_free(e->arrays);
 }
 
 static bool evaluation_alloc(struct evaluation *e, bool with_gradient)
 {
   size_t n = e->batch->n, n_channels = e->objective->n_channels, k = e->batch->k;
-  e->rows = gpnn_alloc(e->n_threads, 1, sizeof *e->rows);
-  e->loss = gpnn_alloc(2, n, sizeof *e->loss);
-  if (!e->rows || !e->loss) return false;
-  e->divergence = e->loss + n;
-  if (!with_gradient) return true;
-  e->by_kernel = gpnn_alloc(n, n_kernel(e->objective) + 2 * n_channels, sizeof *e->by_kernel);
-  e->by_omega = gpnn_alloc(2 * n, n_channels * k, sizeof *e->by_omega);
-  if (!e->by_kernel || !e->by_omega) return false;
-  e->by_site = e->by_kernel + n * n_kernel(e->objective);
-  e->shift = e->by_omega + n * n_channels * k;
-  return true;
+  e->arrays = GPNN_ARRAYS(GPNN_ARRAY(e->rows, e->n_threads, 1), GPNN_ARRAY(e->loss, n, 1),
+                          GPNN_ARRAY(e->divergence, n, 1),
+                          GPNN_ARRAY_IF(with_gradient, e->by_kernel, n, n_kernel(e->objective)),
+                          GPNN_ARRAY_IF(with_gradient, e->by_site, n, 2 * n_channels),
+                          GPNN_ARRAY_IF(with_gradient, e->by_omega, n, n_channels * k),
+                          GPNN_ARRAY_IF(with_gradient, e->shift, n, n_channels * k));
+  return e->arrays != NULL;
 }
 
 /* Initialises a thread's scratch unless that has been done; false: not enough memory. */

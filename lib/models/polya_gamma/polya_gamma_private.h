@@ -52,6 +52,7 @@ struct gpnn_polya_gamma_row {
   double *log_p;                        /* n_channels: log p~ */
   double *weight;                       /* pairs: of squared differences in the gradient */
   struct gpnn_logistic_slopes *slopes;  /* n_channels: of the row's log probability */
+  struct gpnn_arrays *arrays;           /* owned; what frees the arrays */
 };
 
 /* Sets up what the caller has filled in: data, covariance, logistic, inverse, most, n_channels,

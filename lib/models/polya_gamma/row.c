@@ -1,10 +1,9 @@
 /* The latent functions at one row, conditional on its neighbours (gpnn-methods-classes(7),
  * equations 15.2 to 15.5 and 15.9 to 15.14). */
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
 #include "kernel/kernel.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 #include "linalg/simd.h"
@@ -14,41 +13,21 @@
 
 void gpnn_polya_gamma_row_release(struct gpnn_polya_gamma_row *row)
 {
-  free(row->z);
-  free(row->r2);
-  free(row->cross2);
-  free(row->b);
-  free(row->work);
-  free(row->omega);
-  free(row->mean);
-  free(row->slopes);
+  gpnn_arrays_free(row->arrays);
 }
 
 bool gpnn_polya_gamma_row_init(struct gpnn_polya_gamma_row *row)
 {
   size_t k = row->most, d = row->data->d, pairs = k * (k - (k > 0)) / 2, n = row->n_channels;
-  row->z = gpnn_alloc(d, k, sizeof(double));
-  row->r2 = gpnn_alloc(4, pairs, sizeof(double));
-  row->cross2 = gpnn_alloc(4, k, sizeof(double));
-  row->b = gpnn_alloc(k, k, sizeof(double));
-  row->work = gpnn_alloc(gpnn_cholesky_work(k), 1, sizeof(double));
-  row->omega = gpnn_alloc(3 * n, k, sizeof(double));
-  row->mean = gpnn_alloc(3, n, sizeof(double));
-  row->slopes = gpnn_alloc(n, 1, sizeof *row->slopes);
-  if (!row->z || !row->r2 || !row->cross2 || !row->b || !row->work || !row->omega || !row->mean ||
-      !row->slopes)
-    return false;
-  row->pair = row->r2 + pairs;
-  row->slope = row->pair + pairs;
-  row->weight = row->slope + pairs;
-  row->cross = row->cross2 + k;
-  row->cross_slope = row->cross + k;
-  row->root = row->cross_slope + k;
-  row->w = row->omega + n * k;
-  row->alpha = row->w + n * k;
-  row->variance = row->mean + n;
-  row->log_p = row->variance + n;
-  return true;
+  row->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(row->z, d, k), GPNN_ARRAY(row->r2, pairs, 1), GPNN_ARRAY(row->pair, pairs, 1),
+      GPNN_ARRAY(row->slope, pairs, 1), GPNN_ARRAY(row->weight, pairs, 1),
+      GPNN_ARRAY(row->cross2, k, 1), GPNN_ARRAY(row->cross, k, 1),
+      GPNN_ARRAY(row->cross_slope, k, 1), GPNN_ARRAY(row->root, k, 1), GPNN_ARRAY(row->b, k, k),
+      GPNN_ARRAY(row->work, gpnn_cholesky_work(k), 1), GPNN_ARRAY(row->omega, n, k),
+      GPNN_ARRAY(row->w, n, k), GPNN_ARRAY(row->alpha, n, k), GPNN_ARRAY(row->mean, n, 1),
+      GPNN_ARRAY(row->variance, n, 1), GPNN_ARRAY(row->log_p, n, 1), GPNN_ARRAY(row->slopes, n, 1));
+  return row->arrays != NULL;
 }
 
 /* ---- correlations ----------------------------------------------------------------------- */

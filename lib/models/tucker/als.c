@@ -1,10 +1,10 @@
+#include "linalg/arrays.h"
 #include "models/tucker/tucker_private.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/blas.h"
 #include "linalg/cg.h"
@@ -19,9 +19,10 @@ enum { PIECE = 4096, BLOCK = 4 * GPNN_TUCKER_TILE };
 /* What a thread works with. */
 struct worker {
   struct gpnn_tucker_tile tile;
-  double *design; /* owned; BLOCK by unknowns, row-major */
-  double *y;      /* owned; BLOCK */
-  double *sums;   /* owned; sums of x (y or x'b), then of x x' */
+  double *design;             /* owned; BLOCK by unknowns, row-major */
+  double *y;                  /* owned; BLOCK */
+  double *sums;               /* owned; sums of x (y or x'b), then of x x' */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 struct gpnn_tucker_als {
@@ -35,6 +36,7 @@ struct gpnn_tucker_als {
   double *g[GPNN_TUCKER_DIMENSIONS]; /* G_l */
   double *gram, *work;               /* H_l; gpnn_tucker_core_work() */
   double *block;                     /* owned: g and these */
+  struct gpnn_arrays *arrays;        /* owned; what frees the arrays */
 };
 
 /* The least squares of one step: the core, or the factor of a dimension. */
@@ -56,13 +58,10 @@ void gpnn_tucker_als_free(struct gpnn_tucker_als *a)
   if (a == NULL) return;
   for (size_t i = 0; a->worker != NULL && i < a->n_workers; i++) {
     gpnn_tucker_tile_release(&a->worker[i].tile);
-    free(a->worker[i].design);
-    free(a->worker[i].y);
-    free(a->worker[i].sums);
+    gpnn_arrays_free(a->worker[i].arrays);
   }
   gpnn_tucker_matrices_release(&a->matrices);
-  double *const owned[] = {a->total, a->normal, a->solution, a->scratch, a->block};
-  for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+  gpnn_arrays_free(a->arrays);
   free(a->worker);
   free(a);
 }
@@ -99,14 +98,11 @@ static enum gpnn_status allocate(struct gpnn_tucker_als *a, const struct gpnn_tu
   }
   for (size_t l = 0; l <= shape->p; l++)
     a->most = unknowns(t, l) > a->most ? unknowns(t, l) : a->most;
-  a->total = gpnn_alloc(sums, 1, sizeof(double));
-  a->normal = gpnn_alloc(sums, 1, sizeof(double));
-  a->solution = gpnn_alloc(a->most, 1, sizeof(double));
-  a->scratch = gpnn_alloc(a->most, 1, sizeof(double));
-  a->block = gpnn_alloc(grams + widest * widest + gpnn_tucker_core_work(shape), 1, sizeof(double));
-  if (a->total == NULL || a->normal == NULL || a->solution == NULL || a->scratch == NULL ||
-      a->block == NULL)
-    return gpnn_fail_memory(err, MEMORY_FOR);
+  size_t block = grams + widest * widest + gpnn_tucker_core_work(shape);
+  a->arrays = GPNN_ARRAYS(GPNN_ARRAY(a->total, sums, 1), GPNN_ARRAY(a->normal, sums, 1),
+                          GPNN_ARRAY(a->solution, a->most, 1), GPNN_ARRAY(a->scratch, a->most, 1),
+                          GPNN_ARRAY(a->block, block, 1));
+  if (a->arrays == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   double *at = a->block;
   for (size_t l = 0; l < shape->p; at += shape->q[l] * shape->q[l], l++) a->g[l] = at;
   a->gram = at;
@@ -119,12 +115,10 @@ static enum gpnn_status allocate_worker(struct gpnn_tucker_als *a, const struct 
 {
   enum gpnn_status status = gpnn_tucker_tile_new(&worker->tile, t, err);
   if (status != GPNN_OK) return status;
-  worker->design = gpnn_alloc(BLOCK, a->most, sizeof(double));
-  worker->y = gpnn_alloc(BLOCK, 1, sizeof(double));
-  worker->sums = gpnn_alloc(most_sums(a, t), 1, sizeof(double));
-  return worker->design != NULL && worker->y != NULL && worker->sums != NULL
-             ? GPNN_OK
-             : gpnn_fail_memory(err, MEMORY_FOR);
+  worker->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(worker->design, BLOCK, a->most), GPNN_ARRAY(worker->y, BLOCK, 1),
+                  GPNN_ARRAY(worker->sums, most_sums(a, t), 1));
+  return worker->arrays != NULL ? GPNN_OK : gpnn_fail_memory(err, MEMORY_FOR);
 }
 
 enum gpnn_status gpnn_tucker_als_new(struct gpnn_tucker_als **als, const struct gpnn_tucker *tucker,

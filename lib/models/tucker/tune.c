@@ -1,3 +1,4 @@
+#include "linalg/arrays.h"
 #include "models/tucker/tucker_private.h"
 
 #include <math.h>
@@ -45,9 +46,10 @@ struct tuning {
   const struct gpnn_tucker_data *data;
   const struct gpnn_tucker_groups *groups;
   struct gpnn_tucker_matrices matrices;
-  double *white;    /* owned; the factors U_l, each multiplied by the triangle of R_l */
-  double *gradient; /* owned; n_numbers */
-  double *work;     /* owned; twice the most m by m, and m by q */
+  double *white;              /* owned; the factors U_l, each multiplied by the triangle of R_l */
+  double *gradient;           /* owned; n_numbers */
+  double *work;               /* owned; twice the most m by m, and m by q */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* How U_l = L^-T white changes with the lengthscale: -L^-T D' white, where D is the lower triangle
@@ -126,11 +128,10 @@ static enum gpnn_status prepare(struct tuning *tuning, struct gpnn_error *err)
   enum gpnn_status status = gpnn_tucker_matrices_new(&tuning->matrices, t, err);
   if (status == GPNN_OK) status = gpnn_tucker_matrices_set(&tuning->matrices, t, err);
   if (status != GPNN_OK) return status;
-  tuning->white = gpnn_alloc(n_factors, 1, sizeof(double));
-  tuning->gradient = gpnn_alloc(t->n_numbers, 1, sizeof(double));
-  tuning->work = gpnn_alloc(most, 1, sizeof(double));
-  if (tuning->white == NULL || tuning->gradient == NULL || tuning->work == NULL)
-    return gpnn_fail_memory(err, "for the lengthscales of a grid");
+  tuning->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(tuning->white, n_factors, 1),
+                  GPNN_ARRAY(tuning->gradient, t->n_numbers, 1), GPNN_ARRAY(tuning->work, most, 1));
+  if (tuning->arrays == NULL) return gpnn_fail_memory(err, "for the lengthscales of a grid");
   memcpy(tuning->white, t->numbers + t->factor[0], n_factors * sizeof(double));
   for (size_t l = 0; l < t->shape.p; l++)
     gpnn_tucker_whiten(&tuning->matrices, t, l, false, tuning->white + t->factor[l] - t->n_core);
@@ -186,9 +187,7 @@ enum gpnn_status gpnn_tucker_tune(struct gpnn_tucker_bound *bound, struct gpnn_t
   tucker->has_covariance = has_covariance;
   if (status != GPNN_OK) memcpy(tucker->numbers, before, tucker->n_numbers * sizeof *before);
   gpnn_tucker_matrices_release(&tuning.matrices);
-  free(tuning.white);
-  free(tuning.gradient);
-  free(tuning.work);
+  gpnn_arrays_free(tuning.arrays);
   free(before);
   return status;
 }

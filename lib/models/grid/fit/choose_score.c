@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "likelihood/scale.h"
+#include "linalg/arrays.h"
 #include "models/grid/fit/fit_private.h"
 #include "models/grid/fit/likelihood.h"
 #include "models/grid/fit/view.h"
@@ -167,26 +168,16 @@ enum gpnn_status gpnn_grid_nearby_collect(struct gpnn_grid_subset *cells,
                                           struct gpnn_grid_nearby_size size, struct gpnn_error *err)
 {
   struct search s = {.view = view, .parameters = parameters, .task = task, .size = size};
-  enum gpnn_status status = GPNN_OK;
-  s.near = gpnn_alloc(ANCHORS, view->inner, sizeof *s.near);
-  s.of_site = gpnn_alloc(view->grid->factor[0].n, 1, sizeof *s.of_site);
-  s.is_taken = gpnn_alloc(view->inner, 1, sizeof *s.is_taken);
-  s.nearest = gpnn_alloc(size.sites, 1, sizeof *s.nearest);
-  s.chosen = gpnn_alloc(size.sites * size.cells + size.own_cells + task->n, 1, sizeof *s.chosen);
-  double *row = gpnn_alloc(view->inner, 1, sizeof *row);
-  if (s.near == NULL || s.of_site == NULL || s.is_taken == NULL || row == NULL ||
-      s.nearest == NULL || s.chosen == NULL)
-    status = gpnn_fail_memory(err, "for cells held out");
-  if (status == GPNN_OK) {
-    choose_cells(&s, row);
-    status = collect(&s, cells, err);
-  }
-  free(s.near);
-  free(s.of_site);
-  free(s.is_taken);
-  free(s.nearest);
-  free(s.chosen);
-  free(row);
+  double *row;
+  struct gpnn_arrays *arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(s.near, ANCHORS, view->inner), GPNN_ARRAY(s.of_site, view->grid->factor[0].n, 1),
+      GPNN_ARRAY(s.is_taken, view->inner, 1), GPNN_ARRAY(s.nearest, size.sites, 1),
+      GPNN_ARRAY(s.chosen, size.sites * size.cells + size.own_cells + task->n, 1),
+      GPNN_ARRAY(row, view->inner, 1));
+  if (arrays == NULL) return gpnn_fail_memory(err, "for cells held out");
+  choose_cells(&s, row);
+  enum gpnn_status status = collect(&s, cells, err);
+  gpnn_arrays_free(arrays);
   return status;
 }
 

@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "dataset/grid.h"
 #include "likelihood/logistic.h"
+#include "linalg/arrays.h"
 #include "linalg/optimize.h"
 #include "models/grid/fit/fit_private.h"
 
@@ -274,16 +275,11 @@ objective_make(struct gpnn_grid_objective *o, struct gpnn_parameters *parameters
   o->n_coordinates = n;
   o->task_spread = options->task_spread;
   o->threads = gpnn_threads_for(options->threads, blocks->n);
-  o->coordinate = gpnn_alloc(n, 1, sizeof *o->coordinate);
-  o->free = gpnn_alloc(n, 1, sizeof *o->free);
-  o->at = gpnn_alloc(n, 1, sizeof *o->at);
-  o->sum = gpnn_alloc(n, 1, sizeof *o->sum);
-  o->cells = gpnn_alloc(blocks->n, 1, sizeof *o->cells);
-  o->value = gpnn_alloc(blocks->n, 1, sizeof *o->value);
-  o->gradient = gpnn_alloc(blocks->n, n, sizeof *o->gradient);
-  if (o->coordinate == NULL || o->free == NULL || o->at == NULL || o->sum == NULL ||
-      o->cells == NULL || o->value == NULL || o->gradient == NULL)
-    return gpnn_fail_memory(err, "for an estimation");
+  o->arrays = GPNN_ARRAYS(GPNN_ARRAY(o->coordinate, n, 1), GPNN_ARRAY(o->free, n, 1),
+                          GPNN_ARRAY(o->at, n, 1), GPNN_ARRAY(o->sum, n, 1),
+                          GPNN_ARRAY(o->cells, blocks->n, 1), GPNN_ARRAY(o->value, blocks->n, 1),
+                          GPNN_ARRAY(o->gradient, blocks->n, n));
+  if (o->arrays == NULL) return gpnn_fail_memory(err, "for an estimation");
   gpnn_grid_get_coordinates(parameters, o->at);
   gpnn_grid_objective_describe(o, view, &options->held);
   if (!options->complete) return collect(o, view, blocks, err);
@@ -296,13 +292,7 @@ objective_make(struct gpnn_grid_objective *o, struct gpnn_parameters *parameters
 static void objective_release(struct gpnn_grid_objective *o)
 {
   for (size_t b = 0; b < o->n_blocks; b++) gpnn_grid_subset_release(&o->cells[b]);
-  free(o->coordinate);
-  free(o->free);
-  free(o->at);
-  free(o->sum);
-  free(o->cells);
-  free(o->value);
-  free(o->gradient);
+  gpnn_arrays_free(o->arrays);
 }
 
 /* ---- where to start -------------------------------------------------------------------------- */

@@ -90,6 +90,7 @@ struct gpnn_grid_objective {
   const struct gpnn_grid_view
       *complete; /* whose cells are the only block; NULL: there are blocks */
   bool wants_gradient;
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* Describes all coordinates, and finds those that move. */

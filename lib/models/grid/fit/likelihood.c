@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 #include "models/grid/fit/fit_private.h"
@@ -319,40 +320,30 @@ struct conditional {
   struct gpnn_grid_subset known; /* borrows the arrays of 'cells', without the targets */
   const struct gpnn_parameters *parameters;
   struct gpnn_grid_factors factors;
-  size_t n, m;          /* known cells; targets */
-  double *matrix;       /* n by n */
-  double *work, *alpha; /* alpha = A^-1 y, n */
-  double *k, *w;        /* n by m: covariances with targets, and A^-1 times these */
-  double *a, *b;        /* m: derivatives in mean and variance */
-  double *x, *y, *g;    /* n by m + 1, twice; n + m squared: only for the gradient */
+  size_t n, m;                /* known cells; targets */
+  double *matrix;             /* n by n */
+  double *work, *alpha;       /* alpha = A^-1 y, n */
+  double *k, *w;              /* n by m: covariances with targets, and A^-1 times these */
+  double *a, *b;              /* m: derivatives in mean and variance */
+  double *x, *y, *g;          /* n by m + 1, twice; n + m squared: only for the gradient */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 static enum gpnn_status reserve_conditional(struct conditional *c, bool derivatives,
                                             struct gpnn_error *err)
 {
   size_t n = c->n, m = c->m, all = n + m;
-  c->matrix = gpnn_alloc(n, n, sizeof(double));
-  c->work = gpnn_alloc(gpnn_cholesky_work(n), 1, sizeof(double));
-  c->alpha = gpnn_alloc(n, 1, sizeof(double));
-  c->k = gpnn_alloc(n, m, sizeof(double));
-  c->w = gpnn_alloc(n, m, sizeof(double));
-  c->a = gpnn_alloc(m, 1, sizeof(double));
-  c->b = gpnn_alloc(m, 1, sizeof(double));
-  bool is_complete = c->matrix != NULL && c->work != NULL && c->alpha != NULL && c->k != NULL &&
-                     c->w != NULL && c->a != NULL && c->b != NULL;
-  if (derivatives) {
-    c->x = gpnn_alloc(n, m + 1, sizeof(double));
-    c->y = gpnn_alloc(n, m + 1, sizeof(double));
-    c->g = gpnn_alloc(all, all, sizeof(double));
-    is_complete = is_complete && c->x != NULL && c->y != NULL && c->g != NULL;
-  }
-  return is_complete ? GPNN_OK : gpnn_fail_memory(err, "for a covariance matrix");
+  c->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(c->matrix, n, n), GPNN_ARRAY(c->work, gpnn_cholesky_work(n), 1),
+      GPNN_ARRAY(c->alpha, n, 1), GPNN_ARRAY(c->k, n, m), GPNN_ARRAY(c->w, n, m),
+      GPNN_ARRAY(c->a, m, 1), GPNN_ARRAY(c->b, m, 1), GPNN_ARRAY_IF(derivatives, c->x, n, m + 1),
+      GPNN_ARRAY_IF(derivatives, c->y, n, m + 1), GPNN_ARRAY_IF(derivatives, c->g, all, all));
+  return c->arrays != NULL ? GPNN_OK : gpnn_fail_memory(err, "for a covariance matrix");
 }
 
 static void release_conditional(struct conditional *c)
 {
-  double *const arrays[] = {c->matrix, c->work, c->alpha, c->k, c->w, c->a, c->b, c->x, c->y, c->g};
-  for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) free(arrays[i]);
+  gpnn_arrays_free(c->arrays);
   gpnn_grid_factors_release(&c->factors);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
 #include "models/grid/system/system_private.h"
@@ -183,16 +184,14 @@ struct gpnn_grid_eigen {
   double *inner; /* owned; used by q: eigenvectors of K_T */
   struct gpnn_grid_blocks blocks;
   double *factor; /* owned; rank by rank, row-major: the lower triangle L of L L' = I + F' B^-1 F */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 void gpnn_grid_eigen_free(struct gpnn_grid_eigen *eigen)
 {
   if (eigen == NULL) return;
   free(eigen->count);
-  free(eigen->first);
-  free(eigen->root);
-  free(eigen->outer);
-  free(eigen->inner);
+  gpnn_arrays_free(eigen->arrays);
   free(eigen->factor);
   blocks_release(&eigen->blocks);
   free(eigen);
@@ -251,12 +250,11 @@ static enum gpnn_status keep_vectors(struct gpnn_grid_eigen *eigen,
 {
   while (eigen->used < inner->n && eigen->count[eigen->used] > 0) eigen->used++;
   eigen->widest = eigen->count[0];
-  eigen->first = gpnn_alloc(eigen->used + 1, 1, sizeof *eigen->first);
-  eigen->root = gpnn_alloc(eigen->rank, 1, sizeof *eigen->root);
-  eigen->outer = gpnn_alloc(eigen->widest, eigen->p, sizeof *eigen->outer);
-  eigen->inner = gpnn_alloc(eigen->used, eigen->q, sizeof *eigen->inner);
-  if (eigen->first == NULL || eigen->root == NULL || eigen->outer == NULL || eigen->inner == NULL)
-    return gpnn_fail_memory(err, MEMORY_FOR);
+  eigen->arrays = GPNN_ARRAYS(GPNN_ARRAY(eigen->first, eigen->used + 1, 1),
+                              GPNN_ARRAY(eigen->root, eigen->rank, 1),
+                              GPNN_ARRAY(eigen->outer, eigen->widest, eigen->p),
+                              GPNN_ARRAY(eigen->inner, eigen->used, eigen->q));
+  if (eigen->arrays == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   memcpy(eigen->outer, outer->vectors, eigen->widest * eigen->p * sizeof *eigen->outer);
   memcpy(eigen->inner, inner->vectors, eigen->used * eigen->q * sizeof *eigen->inner);
   for (size_t j = 0; j < eigen->used; j++) {
@@ -336,22 +334,16 @@ static enum gpnn_status form(struct gpnn_grid_eigen *e, int threads, struct gpnn
 {
   struct forming f = {.eigen = e, .threads = threads, .together = vectors_together(e)};
   enum gpnn_status status = GPNN_OK;
-  f.spread = gpnn_alloc(e->p * f.together, e->q, sizeof *f.spread);
-  f.applied = gpnn_alloc(e->p * f.together, e->q, sizeof *f.applied);
-  f.weight = gpnn_alloc(e->p * f.together, e->used, sizeof *f.weight);
-  f.scaled = gpnn_alloc(e->widest, e->p, sizeof *f.scaled);
-  f.product = gpnn_alloc(e->widest, e->widest, sizeof *f.product);
+  size_t width = e->p * f.together;
+  struct gpnn_arrays *arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(f.spread, width, e->q), GPNN_ARRAY(f.applied, width, e->q),
+                  GPNN_ARRAY(f.weight, width, e->used), GPNN_ARRAY(f.scaled, e->widest, e->p),
+                  GPNN_ARRAY(f.product, e->widest, e->widest));
   e->factor = gpnn_alloc(e->rank, e->rank, sizeof *e->factor);
-  if (f.spread == NULL || f.applied == NULL || f.weight == NULL || f.scaled == NULL ||
-      f.product == NULL || e->factor == NULL)
-    status = gpnn_fail_memory(err, MEMORY_FOR);
+  if (arrays == NULL || e->factor == NULL) status = gpnn_fail_memory(err, MEMORY_FOR);
   for (size_t j = 0; j < e->used && status == GPNN_OK; j += f.together)
     status = form_rows(&f, j, err);
-  free(f.spread);
-  free(f.applied);
-  free(f.weight);
-  free(f.scaled);
-  free(f.product);
+  gpnn_arrays_free(arrays);
   return status;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
 #include "linalg/eigen.h"
@@ -32,6 +33,7 @@ struct gpnn_collapsed {
   double *mean;    /* owned; m: w = B^-1 b / noise */
   double *weights; /* owned; m: L^-T w */
   double squares;  /* of y */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* ---- memory ------------------------------------------------------------------------------- */
@@ -40,9 +42,7 @@ void gpnn_collapsed_free(struct gpnn_collapsed *c)
 {
   if (c == NULL) return;
   for (size_t t = 0; c->tile != NULL && t < c->n_tiles; t++) gpnn_cross_tile_release(&c->tile[t]);
-  double *const owned[] = {c->factor,  c->products, c->inverse, c->adjoint, c->block,
-                           c->partial, c->moment,   c->mean,    c->weights};
-  for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+  gpnn_arrays_free(c->arrays);
   free(c->tile);
   gpnn_cross_release(&c->cross);
   free(c);
@@ -51,20 +51,15 @@ void gpnn_collapsed_free(struct gpnn_collapsed *c)
 static enum gpnn_status allocate(struct gpnn_collapsed *c, struct gpnn_error *err)
 {
   size_t m = c->cross.problem.m, width = c->cross.problem.n_lengthscales + 1;
-  const struct {
-    double **at;
-    size_t rows, columns;
-  } arrays[] = {{&c->factor, m, m},  {&c->products, m, m},  {&c->inverse, m, m},
-                {&c->adjoint, m, m}, {&c->block, m, BLOCK}, {&c->partial, TILES, width},
-                {&c->moment, m, 1},  {&c->mean, m, 1},      {&c->weights, m, 1}};
-  bool done = true;
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-    done =
-        (*arrays[i].at = gpnn_alloc(arrays[i].rows, arrays[i].columns, sizeof(double))) != NULL &&
-        done;
+  c->arrays = GPNN_ARRAYS(GPNN_ARRAY(c->factor, m, m), GPNN_ARRAY(c->products, m, m),
+                          GPNN_ARRAY(c->inverse, m, m), GPNN_ARRAY(c->adjoint, m, m),
+                          GPNN_ARRAY(c->block, m, BLOCK), GPNN_ARRAY(c->partial, TILES, width),
+                          GPNN_ARRAY(c->moment, m, 1), GPNN_ARRAY(c->mean, m, 1),
+                          GPNN_ARRAY(c->weights, m, 1));
   c->tile = gpnn_alloc(c->n_tiles, 1, sizeof *c->tile);
   if (c->tile != NULL) memset(c->tile, 0, c->n_tiles * sizeof *c->tile);
-  return done && c->tile != NULL ? GPNN_OK : gpnn_fail_memory(err, "for inducing points");
+  return c->arrays != NULL && c->tile != NULL ? GPNN_OK
+                                              : gpnn_fail_memory(err, "for inducing points");
 }
 
 enum gpnn_status gpnn_collapsed_new(struct gpnn_collapsed **collapsed,

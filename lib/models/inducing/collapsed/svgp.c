@@ -1,3 +1,4 @@
+#include "linalg/arrays.h"
 #include "models/inducing/collapsed/collapsed.h"
 
 #include <math.h>
@@ -37,6 +38,7 @@ struct svgp {
   double *partial;              /* TILES by n_lengthscales + 1 */
   uint64_t *order;              /* n: the rows in the order of this pass */
   size_t n_batches, step;       /* of a pass; steps taken */
+  struct gpnn_arrays *arrays;   /* owned; what frees the arrays */
 };
 
 /* ---- memory ------------------------------------------------------------------------------- */
@@ -44,40 +46,23 @@ struct svgp {
 static void release(struct svgp *s)
 {
   for (size_t t = 0; s->tile != NULL && t < s->n_tiles; t++) gpnn_cross_tile_release(&s->tile[t]);
-  double *const owned[] = {s->lengthscale, s->factor, s->precision, s->covariance,
-                           s->products,    s->block,  s->adjoint,   s->natural,
-                           s->moment,      s->mean,   s->partial};
-  for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+  gpnn_arrays_free(s->arrays);
   free(s->tile);
-  free(s->order);
   gpnn_cross_release(&s->cross);
 }
 
 static enum gpnn_status allocate(struct svgp *s, struct gpnn_error *err)
 {
   size_t m = s->cross.problem.m, n_lengthscales = s->cross.problem.n_lengthscales;
-  const struct {
-    double **at;
-    size_t rows, columns;
-  } arrays[] = {{&s->lengthscale, n_lengthscales, 1},
-                {&s->factor, m, m},
-                {&s->precision, m, m},
-                {&s->covariance, m, m},
-                {&s->products, m, m},
-                {&s->block, m, BLOCK},
-                {&s->adjoint, m, BLOCK},
-                {&s->natural, m, 1},
-                {&s->moment, m, 1},
-                {&s->mean, m, 1},
-                {&s->partial, TILES, n_lengthscales + 1}};
-  bool done = true;
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-    done =
-        (*arrays[i].at = gpnn_alloc(arrays[i].rows, arrays[i].columns, sizeof(double))) != NULL &&
-        done;
-  s->order = gpnn_alloc(s->data->n, 1, sizeof *s->order);
+  s->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(s->lengthscale, n_lengthscales, 1), GPNN_ARRAY(s->factor, m, m),
+      GPNN_ARRAY(s->precision, m, m), GPNN_ARRAY(s->covariance, m, m),
+      GPNN_ARRAY(s->products, m, m), GPNN_ARRAY(s->block, m, BLOCK),
+      GPNN_ARRAY(s->adjoint, m, BLOCK), GPNN_ARRAY(s->natural, m, 1), GPNN_ARRAY(s->moment, m, 1),
+      GPNN_ARRAY(s->mean, m, 1), GPNN_ARRAY(s->partial, TILES, n_lengthscales + 1),
+      GPNN_ARRAY(s->order, s->data->n, 1));
   s->tile = gpnn_alloc(s->n_tiles, 1, sizeof *s->tile);
-  if (!done || s->order == NULL || s->tile == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
+  if (s->arrays == NULL || s->tile == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < s->n_tiles && status == GPNN_OK; t++)
     status = gpnn_cross_tile_new(&s->tile[t], m, s->cross.problem.d, err);

@@ -15,12 +15,13 @@ struct gpnn_diag {
   struct gpnn_cross kernel;
   size_t n_tiles; /* threads */
   struct gpnn_cross_tile *tile;
-  double *partial;     /* GPNN_DIAG_TILES partial sums */
-  double *inverse;     /* m by m: B, its factor, its inverse */
-  double *middle;      /* m by m: B^-1 N B^-1; NULL until gpnn_diag_reserve() */
-  double *rows;        /* GPNN_DIAG_BLOCK by m: rows times B^-1; likewise */
-  double *kuu_mu;      /* m */
-  double *lengthscale; /* n_lengthscales */
+  double *partial;            /* GPNN_DIAG_TILES partial sums */
+  double *inverse;            /* m by m: B, its factor, its inverse */
+  double *middle;             /* m by m: B^-1 N B^-1; NULL until gpnn_diag_reserve() */
+  double *rows;               /* GPNN_DIAG_BLOCK by m: rows times B^-1; likewise */
+  double *kuu_mu;             /* m */
+  double *lengthscale;        /* n_lengthscales */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 /* Rows whose products with B^-1 are kept at a time. */

@@ -1,10 +1,9 @@
+#include "linalg/arrays.h"
 #include "models/inducing/diag/diag_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "linalg/blas.h"
 #include "linalg/dense.h"
 #include "models/inducing/diag/diag.h"
@@ -20,6 +19,7 @@ struct estimate {
   double *sum;     /* a partial sum */
   double *partial; /* partial sums */
   double *scratch; /* of each thread: TILE by 3 (d + 1) */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 static double *scratch_of(const struct estimate *e, size_t thread)
@@ -190,26 +190,12 @@ static enum gpnn_status allocate(struct estimate *e, struct gpnn_error *err)
   size_t sum = m * d > m + e->pass.diag->problem.n_lengthscales + 2
                    ? m * d
                    : m + e->pass.diag->problem.n_lengthscales + 2;
-  e->b = gpnn_alloc(2 * d, m, sizeof *e->b);
-  e->x = gpnn_alloc(2 * d + 1, m, sizeof *e->x);
-  e->right = gpnn_alloc(2 * d + 1, m, sizeof *e->right);
-  e->weights = gpnn_alloc(d + 1, m, sizeof *e->weights);
-  e->sum = gpnn_alloc(sum, 1, sizeof *e->sum);
-  e->partial = gpnn_alloc(GPNN_DIAG_TILES, sum, sizeof *e->partial);
-  e->scratch = gpnn_alloc(e->pass.diag->n_tiles * GPNN_CROSS_TILE, 3 * (d + 1), sizeof *e->scratch);
-  bool done = e->b && e->x && e->right && e->weights && e->sum && e->partial && e->scratch;
-  return done ? GPNN_OK : gpnn_fail_memory(err, "for probes");
-}
-
-static void release(struct estimate *e)
-{
-  free(e->b);
-  free(e->x);
-  free(e->right);
-  free(e->weights);
-  free(e->sum);
-  free(e->partial);
-  free(e->scratch);
+  e->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(e->b, 2 * d, m), GPNN_ARRAY(e->x, 2 * d + 1, m),
+                  GPNN_ARRAY(e->right, 2 * d + 1, m), GPNN_ARRAY(e->weights, d + 1, m),
+                  GPNN_ARRAY(e->sum, sum, 1), GPNN_ARRAY(e->partial, GPNN_DIAG_TILES, sum),
+                  GPNN_ARRAY(e->scratch, e->pass.diag->n_tiles * GPNN_CROSS_TILE, 3 * (d + 1)));
+  return e->arrays != NULL ? GPNN_OK : gpnn_fail_memory(err, "for probes");
 }
 
 enum gpnn_status gpnn_diag_estimate(struct gpnn_diag *diag, const double *point,
@@ -234,7 +220,7 @@ enum gpnn_status gpnn_diag_estimate(struct gpnn_diag *diag, const double *point,
                              p->threads, solutions, err);
   }
   if (status == GPNN_OK) derive(&e, gradient);
-  release(&e);
+  gpnn_arrays_free(e.arrays);
   return status;
 }
 

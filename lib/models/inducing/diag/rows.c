@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
 #include "models/inducing/diag/diag_private.h"
@@ -22,12 +23,11 @@ static enum gpnn_status allocate(struct gpnn_diag *diag, struct gpnn_error *err)
   size_t m = p->m;
   diag->n_tiles = (size_t)gpnn_threads_for(diag->problem.threads, GPNN_DIAG_TILES);
   diag->tile = gpnn_alloc(diag->n_tiles, 1, sizeof *diag->tile);
-  diag->partial =
-      gpnn_alloc(GPNN_DIAG_TILES, gpnn_diag_partial_size(&diag->problem), sizeof(double));
-  diag->inverse = gpnn_alloc(m, m, sizeof(double));
-  diag->lengthscale = gpnn_alloc(p->n_lengthscales, 1, sizeof(double));
-  diag->kuu_mu = gpnn_alloc(m, 1, sizeof(double));
-  if (!diag->tile || !diag->partial || !diag->inverse || !diag->kuu_mu || !diag->lengthscale)
+  diag->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(diag->partial, GPNN_DIAG_TILES, gpnn_diag_partial_size(&diag->problem)),
+      GPNN_ARRAY(diag->inverse, m, m), GPNN_ARRAY(diag->lengthscale, p->n_lengthscales, 1),
+      GPNN_ARRAY(diag->kuu_mu, m, 1));
+  if (diag->tile == NULL || diag->arrays == NULL)
     return gpnn_fail_memory(err, "for the covariance of inducing points");
   enum gpnn_status status = gpnn_cross_new(&diag->kernel, &inducing, err);
   for (size_t t = 0; t < diag->n_tiles && status == GPNN_OK; t++)
@@ -68,12 +68,9 @@ void gpnn_diag_free(struct gpnn_diag *diag)
     gpnn_cross_tile_release(&diag->tile[t]);
   gpnn_cross_release(&diag->kernel);
   free(diag->tile);
-  free(diag->partial);
-  free(diag->inverse);
   free(diag->middle);
   free(diag->rows);
-  free(diag->kuu_mu);
-  free(diag->lengthscale);
+  gpnn_arrays_free(diag->arrays);
   free(diag);
 }
 
