@@ -1,16 +1,150 @@
 #include "cmd/calibrate/calibrate.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/calibrate/calibrate_private.h"
+#include "assess/calibrate.h"
+#include "assess/crossfit.h"
 #include "cmd/common/json.h"
 #include "cmd/common/open.h"
 #include "cmd/common/report.h"
 #include "dataset/reader.h"
 #include "likelihood/conformal.h"
+
+/* Zeroed: none yet. */
+struct across {
+  size_t first, n; /* the targets that it is of */
+  struct gpnn_crossfit *crossfit;
+};
+
+enum { UNCERTAINTY_BYTES = 32 };
+
+/* ---- errors of training rows, each by parameters that have not seen it ----------------------- */
+
+/* The targets that are estimated together with 'target', which have the same rows. */
+static struct across group_of(const struct opened *opened, size_t target)
+{
+  bool shared = opened->parameters[target].provenance.estimation.shared_lengthscales;
+  for (size_t t = 1; t < opened->n; t++)
+    shared = shared && opened->channels[t].dataset->x == opened->channels[0].dataset->x;
+  return (struct across){.first = shared ? 0 : target, .n = shared ? opened->n : 1};
+}
+
+/* True if the parameters of 'target' can be estimated again without some of the rows. */
+static bool across_is_possible(const struct opened *opened, size_t target)
+{
+  enum { FEWEST = 3 }; /* of which each is left out in turn */
+  const struct across group = group_of(opened, target);
+  return opened->parameters[target].likelihood != GPNN_LIKELIHOOD_GAUSSIAN &&
+         opened->channels[target].dataset->n >= FEWEST &&
+         gpnn_channels_can_refit(group.n, opened->channels + group.first);
+}
+
+/* How many rows to divide into folds. */
+static size_t wanted_rows(const struct cli *cli, const struct calibrate_arguments *a)
+{
+  enum { USUAL = 1000, AUTO = 4000 };
+  if (!cli_given(cli, "rows")) return USUAL;
+  return a->rows == GPNN_CALIBRATE_AUTO ? AUTO : a->rows;
+}
+
+static void across_release(struct across *across)
+{
+  gpnn_crossfit_free(across->crossfit);
+  *across = (struct across){0};
+}
+
+/* Sets '*across' to a cross-fit that 'target' is part of, unless it is that already.  Requires
+ * across_is_possible(); outcomes as for gpnn_crossfit_new(). */
+static enum gpnn_status across_make(struct across *across, const struct cli *cli,
+                                    const struct calibrate_arguments *a,
+                                    const struct opened *opened, size_t target,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_model_options options = {.neighbours = a->neighbours, .threads = cli->threads};
+  struct across made = group_of(opened, target);
+  size_t n = opened->channels[target].dataset->n, wanted = wanted_rows(cli, a);
+  if (across->crossfit != NULL && across->first == made.first && across->n == made.n)
+    return GPNN_OK;
+  enum gpnn_status status = gpnn_crossfit_new(&made.crossfit, made.n, opened->channels + made.first,
+                                              &options, wanted < n ? wanted : n, cli->seed, err);
+  if (status != GPNN_OK) return status;
+  across_release(across);
+  *across = made;
+  return GPNN_OK;
+}
+
+/* ---- targets that hold classes --------------------------------------------------------------- */
+
+/* Writes a standard error to 'text' and returns it: a number, or "not known" if it is infinite, as
+ * that of a single row is. */
+static const char *uncertainty_describe(double standard_error, char text[UNCERTAINTY_BYTES])
+{
+  if (isfinite(standard_error))
+    snprintf(text, UNCERTAINTY_BYTES, "%.2g", standard_error);
+  else
+    snprintf(text, UNCERTAINTY_BYTES, "not known");
+  return text;
+}
+
+/* GPNN_EINVAL: an option is given that is about numbers, where target 'target' holds classes. */
+static enum gpnn_status temperature_check(const struct cli *cli, const struct opened *opened,
+                                          size_t target, struct gpnn_error *err)
+{
+  const char *misplaced = cli_misplaced(cli, CLI_OF_NUMBERS);
+  const struct gpnn_dataset *dataset = opened->channels[target].dataset;
+  char name[GPNN_MASK_BYTES];
+  if (gpnn_dataset_n_classes(dataset) == 0 || misplaced == NULL) return GPNN_OK;
+  gpnn_schema_column_name(&dataset->schema.target, name);
+  return gpnn_fail(err, GPNN_EINVAL, "--%s is about numbers, and target '%s' holds classes",
+                   misplaced, name);
+}
+
+enum { LOSS_BYTES = 64 };
+
+/* A log loss and its standard error, if that is known: "0.4 -+ 0.02". */
+static void describe_loss(double loss, double standard_error, char text[LOSS_BYTES])
+{
+  int used = snprintf(text, LOSS_BYTES, "%.4g", loss);
+  if (isfinite(standard_error))
+    snprintf(text + used, LOSS_BYTES - (size_t)used, " -+ %.2g", standard_error);
+}
+
+/* Reports the temperature on standard error and as a comment of the parameters; 'kind' says which
+ * rows it is from. */
+static enum gpnn_status temperature_report(const struct cli *cli, const char *kind,
+                                           const struct gpnn_calibrate_report *calibration,
+                                           struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  const struct gpnn_calibrate_losses *losses = &calibration->losses;
+  char text[256], error[UNCERTAINTY_BYTES], before[LOSS_BYTES], after[LOSS_BYTES];
+  describe_loss(losses->before, losses->before_error, before);
+  describe_loss(losses->after, losses->after_error, after);
+  if (calibration->standard_error > 0)
+    snprintf(text, sizeof text,
+             "temperature %.4g, standard error %s, log loss %s before and %s after, from %zu",
+             calibration->alpha, uncertainty_describe(calibration->standard_error, error), before,
+             after, calibration->n_rows);
+  else
+    snprintf(text, sizeof text, "temperature 1, log loss %s, from %zu", after, calibration->n_rows);
+  cli_note(cli, "%s rows", text);
+  return gpnn_parameters_comment(params, err, "calibration: %s %s rows", text, kind);
+}
+
+/* Adds what a report has of it to its open object. */
+static void temperature_to_json(struct json *report,
+                                const struct gpnn_calibrate_report *calibration)
+{
+  const struct gpnn_calibrate_losses *losses = &calibration->losses;
+  json_number(report, "log-loss-before", losses->before);
+  json_number(report, "log-loss-before-standard-error", losses->before_error);
+  json_number(report, "log-loss-after", losses->after);
+  json_number(report, "log-loss-after-standard-error", losses->after_error);
+}
 
 /* ---- options ------------------------------------------------------------------------------ */
 

@@ -47,39 +47,4 @@ GPNN_MUST_CHECK enum gpnn_status grid_fit_match(struct grid_fit_arguments *argum
 
 enum gpnn_status grid_fit_run(const struct cli *cli, void *arguments, struct gpnn_error *err);
 
-/* ---- the state ---------------------------------------------------------------------------- */
-
-/* True if a file of this name (NULL: standard output) is to hold a state: it ends in .gps. */
-bool grid_fit_keeps_state(const char *path);
-
-/* Solves the equations of the dataset's first target and makes a state of the solutions
- * (models/grid/posterior.h), which the caller frees whatever the outcome; '*state' must be NULL.
- * Failures are those of gpnn_grid_posterior_new(). */
-GPNN_MUST_CHECK enum gpnn_status grid_fit_solve(const struct cli *cli,
-                                                const struct gpnn_dataset *dataset,
-                                                const struct gpnn_parameters *params,
-                                                struct gpnn_state **state, struct gpnn_error *err);
-
-/* ---- reports ------------------------------------------------------------------------------ */
-
-/* The context of grid_fit_try(). */
-struct grid_fit_telling {
-  const struct cli *cli;
-  const struct gpnn_grid *grid;
-  size_t n; /* candidates so far */
-};
-
-/* With --verbose, a line for each candidate: a gpnn_grid_choose_listener. */
-void grid_fit_try(void *context, const struct gpnn_grid_candidate *candidate);
-
-/* Says which index parameters belong to, and how they were found, in comments. */
-GPNN_MUST_CHECK enum gpnn_status grid_fit_annotate(struct gpnn_parameters *params,
-                                                   const struct gpnn_dataset *view,
-                                                   const struct gpnn_grid_choose_report *report,
-                                                   struct gpnn_error *err);
-
-/* The result, in the JSON report if there is one. */
-void grid_fit_report(const struct cli *cli, const struct gpnn_parameters *params,
-                     const struct gpnn_grid_choose_report *report);
-
 #endif
