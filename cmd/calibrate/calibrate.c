@@ -465,7 +465,6 @@ static void report_json(const struct cli *cli, const struct calibrate_arguments 
   const struct gpnn_scale_law *law = &calibration->law;
   bool noise = !calibration->by_scale && !calibration->by_temperature && !calibration->by_factor;
   const char *adjusted = noise ? "noise" : describe_alpha(calibration);
-  if (report == NULL) return;
   json_open(report, NULL, '{');
   json_text(report, "target", target);
   json_text(report, "on", kind_of_rows(a, choice->on));
@@ -617,13 +616,13 @@ enum gpnn_status calibrate_run(const struct cli *cli, void *arguments, struct gp
     status = open_refuse_grid(opened.index, "gpnn-grid fit has calibrated its parameters", err);
   if (status == GPNN_OK) status = check_model(a, &opened, err);
   if (status == GPNN_OK) status = check_rows(a, &opened, err);
-  if (cli->report != NULL) json_open(cli->report, "targets", '[');
+  json_open(cli->report, "targets", '[');
   for (size_t t = 0; t < opened.n && status == GPNN_OK; t++) {
     struct cli about = *cli;
     if (opened.n > 1) about.target = opened.parameters[t].target;
     status = run_target(&about, a, &opened, t, &across, err);
   }
-  if (cli->report != NULL) json_close(cli->report, ']');
+  json_close(cli->report, ']');
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
   if (status == GPNN_OK) status = write(&opened, output, err);
   status = cli_close_output(output, status, err);

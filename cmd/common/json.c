@@ -13,6 +13,7 @@
 
 static void append(struct json *json, const char *bytes, size_t n)
 {
+  if (json == NULL) return;
   size_t wanted = json->length + n;
   if (json->failed || !gpnn_grow(&json->text, &json->capacity, wanted, 1)) {
     json->failed = true;
@@ -66,6 +67,7 @@ static void append_quoted(struct json *json, const char *bytes, size_t n)
 /* What precedes a value: a comma after another one, and its name. */
 static void begin_value(struct json *json, const char *name)
 {
+  if (json == NULL) return;
   if (json->has_value) append_text(json, ", ");
   json->has_value = true;
   if (name == NULL) return;
@@ -79,13 +81,13 @@ void json_open(struct json *json, const char *name, char bracket)
 {
   begin_value(json, name);
   append(json, &bracket, 1);
-  json->has_value = false;
+  if (json != NULL) json->has_value = false;
 }
 
 void json_close(struct json *json, char bracket)
 {
   append(json, &bracket, 1);
-  json->has_value = true;
+  if (json != NULL) json->has_value = true;
 }
 
 void json_text(struct json *json, const char *name, const char *text)

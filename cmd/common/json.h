@@ -3,7 +3,8 @@
  *
  * Calling sequence: json_open(), a call for each member or element, json_close(), json_write(),
  * json_release().  A zeroed object is empty and may be released.  Within an object every value has
- * a name; within an array none has, and 'name' is NULL, as it is for the outermost object.
+ * a name; within an array none has, and 'name' is NULL, as it is for the outermost object.  Where
+ * there is no object to put a value into (NULL), nothing happens.
  *
  * Running out of memory shows only in json_write(): until then nothing needs to be checked.
  * Threads: an object belongs to one thread at a time.

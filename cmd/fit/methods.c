@@ -18,7 +18,6 @@ struct telling {
 static void put_point(struct json *report, const char *name,
                       const struct gpnn_conjugate_point *point)
 {
-  if (report == NULL) return;
   json_open(report, name, '{');
   json_number(report, "range", point->range);
   json_number(report, "noise-ratio", point->noise);
@@ -159,12 +158,10 @@ static enum gpnn_status annotate_polya_gamma(const struct gpnn_polya_gamma_repor
 
 static void tell_loss(const struct cli *cli, const struct gpnn_polya_gamma_report *report)
 {
-  if (cli->report != NULL) {
-    json_open(cli->report, "chosen", '{');
-    json_number(cli->report, "loss", report->loss);
-    json_number(cli->report, "rows", (double)report->n_rows);
-    json_close(cli->report, '}');
-  }
+  json_open(cli->report, "chosen", '{');
+  json_number(cli->report, "loss", report->loss);
+  json_number(cli->report, "rows", (double)report->n_rows);
+  json_close(cli->report, '}');
   cli_note(cli, "loss %.4f of %zu rows left out, %zu neighbours, %zu searches", report->loss,
            report->n_rows, report->k, report->n_searches);
 }

@@ -57,7 +57,7 @@ void fit_report_try(void *context, const struct gpnn_candidate *candidate)
            describe(candidate, text), candidate->neighbours, score_name(candidate), candidate->nll,
            candidate->standard_error, of_labels ? "error" : "RMSE",
            of_labels ? candidate->error : candidate->rmse);
-  if (telling->cli->report != NULL) put_candidate(telling->cli->report, NULL, candidate);
+  put_candidate(telling->cli->report, NULL, candidate);
 }
 
 /* Says how the parameters were found, as a comment. */
@@ -188,7 +188,6 @@ void fit_report_stack(const struct cli *cli, const struct gpnn_choose_stack *sta
 
 void fit_report_open(const struct cli *cli, const struct gpnn_dataset *dataset)
 {
-  if (cli->report == NULL) return;
   json_count(cli->report, "rows", dataset->n);
   json_count(cli->report, "inputs", dataset->d);
   json_open(cli->report, "fits", '[');
@@ -196,14 +195,13 @@ void fit_report_open(const struct cli *cli, const struct gpnn_dataset *dataset)
 
 void fit_report_close(const struct cli *cli)
 {
-  if (cli->report != NULL) json_close(cli->report, ']');
+  json_close(cli->report, ']');
 }
 
 void fit_report_begin(const struct cli *cli, const struct gpnn_dataset *dataset, size_t first,
                       size_t n)
 {
   struct json *report = cli->report;
-  if (report == NULL) return;
   json_open(report, NULL, '{');
   json_open(report, "targets", '[');
   for (size_t t = first; t < first + n; t++)
@@ -214,19 +212,18 @@ void fit_report_begin(const struct cli *cli, const struct gpnn_dataset *dataset,
 
 void fit_report_end_tried(const struct cli *cli)
 {
-  if (cli->report != NULL) json_close(cli->report, ']');
+  json_close(cli->report, ']');
 }
 
 void fit_report_end(const struct cli *cli)
 {
-  if (cli->report != NULL) json_close(cli->report, '}');
+  json_close(cli->report, '}');
 }
 
 void fit_report_tried_transform(const struct cli *cli,
                                 const struct gpnn_transform_candidate *candidate)
 {
   struct json *report = cli->report;
-  if (report == NULL) return;
   json_open(report, NULL, '{');
   json_text(report, "transform", gpnn_transform_name(candidate->kind));
   json_number(report, "nll", candidate->nll);
@@ -269,7 +266,6 @@ void fit_report_result(const struct cli *cli, const struct gpnn_parameters *para
                        const struct gpnn_choose_report *result)
 {
   struct json *report = cli->report;
-  if (report == NULL) return;
   put_fit(report, &result->fit);
   if (result->runner_up.kernel != NULL) {
     json_count(report, "left-out-rows", result->n_rows);

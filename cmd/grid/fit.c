@@ -121,7 +121,6 @@ static void grid_fit_try(void *context, const struct gpnn_grid_candidate *candid
   describe(telling->grid, candidate, text);
   cli_note(telling->cli, "tried %s: NLL %.4f, RMSE %.4f, variances times %.3g", text,
            candidate->nll, candidate->rmse, candidate->factor);
-  if (json == NULL) return;
   json_open(json, NULL, '{');
   json_text(json, "name", text);
   json_number(json, "nll", candidate->nll);
@@ -167,7 +166,6 @@ static void grid_fit_report(const struct cli *cli, const struct gpnn_parameters 
            "%zu candidates; variances multiplied by %.4g, from %zu predictions of cells left out",
            report->n_candidates, report->chosen.factor, report->n_held_out);
   if (params->grid.n_noise == 0) report_no_signal(cli, &params->covariance);
-  if (json == NULL) return;
   json_number(json, "nll", report->chosen.nll);
   json_number(json, "rmse", report->chosen.rmse);
   json_count(json, "cells-left-out", report->n_held_out);
@@ -297,10 +295,10 @@ static enum gpnn_status fit(const struct cli *cli, struct grid_fit_arguments *a,
 {
   struct gpnn_grid_choose_report report;
   struct grid_fit_telling telling = {cli, view->grid, 0};
-  if (cli->report != NULL) json_open(cli->report, "tried", '[');
+  json_open(cli->report, "tried", '[');
   enum gpnn_status status =
       gpnn_grid_choose(view, &a->choose, grid_fit_try, &telling, params, &report, err);
-  if (cli->report != NULL) json_close(cli->report, ']');
+  json_close(cli->report, ']');
   progress_erase();
   if (status == GPNN_OK) status = grid_fit_annotate(params, view, &report, err);
   if (status == GPNN_OK) grid_fit_report(cli, params, &report);

@@ -174,7 +174,6 @@ static void describe(const struct cli *cli, const char *name, const struct gpnn_
 static void report(const struct cli *cli, const struct gpnn_grid_reading *r)
 {
   struct json *json = cli->report;
-  if (json == NULL) return;
   json_count(json, "cells", r->grid.n_cells);
   json_count(json, "observations", r->grid.n_observations);
   json_count(json, "skipped-rows", r->skipped.n);
@@ -215,7 +214,7 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
   const struct index_arguments *a = arguments;
   struct gpnn_table *table = NULL;
   cli_guard(&unfinished);
-  if (cli->report != NULL) json_text(cli->report, "index", a->output);
+  json_text(cli->report, "index", a->output);
   enum gpnn_status status = cli_try_output(a->output, &unfinished, err);
   if (status == GPNN_OK) status = gpnn_table_open(&table, cli_operand(cli, 0), &cli->table, err);
   if (status == GPNN_OK) status = index_table(cli, a, table, err);

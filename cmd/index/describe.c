@@ -393,7 +393,6 @@ void report_training(const struct cli *cli, const struct gpnn_table *table,
 {
   const struct gpnn_dataset *dataset = &training->dataset;
   struct json *report = cli->report;
-  if (report == NULL) return;
   json_text(report, "table", gpnn_table_name(table));
   json_count(report, "rows", dataset->n);
   json_count(report, "calibration-rows", dataset->n_calibration);
@@ -408,7 +407,6 @@ void report_training(const struct cli *cli, const struct gpnn_table *table,
 void report_search(const struct cli *cli, const struct gpnn_search_report *search)
 {
   struct json *report = cli->report;
-  if (report == NULL) return;
   json_text(report, "search", gpnn_search_name(search->kind));
   json_number(report, "search-recall-asked", search->asked);
   json_number(report, "search-recall", search->recall);

@@ -280,7 +280,7 @@ enum gpnn_status index_run(const struct cli *cli, void *arguments, struct gpnn_e
 {
   struct index_arguments *a = arguments;
   cli_guard(&unfinished);
-  if (cli->report != NULL) json_text(cli->report, "index", a->output);
+  json_text(cli->report, "index", a->output);
   enum gpnn_status status = cli_try_output(a->output, &unfinished, err);
   if (status != GPNN_OK) return status;
   if (a->metric != NULL) return change_metric(cli, a, err);

@@ -191,7 +191,6 @@ static void report(const struct cli *cli, const struct gpnn_dataset *view,
            "%.6g a row; %zu evaluations",
            kernel, result->inducing, view->n, result->rank, covariance->kernelscale,
            covariance->noise, result->bound / (double)view->n, result->evaluations);
-  if (cli->report == NULL) return;
   json_open(cli->report, NULL, '{');
   json_text(cli->report, "target", view->schema.target.name);
   json_text(cli->report, "kernel", kernel);
@@ -266,15 +265,14 @@ static enum gpnn_status estimate_all(const struct cli *cli, const struct sparse_
   enum gpnn_status status = gpnn_state_new(&arrays, dataset->fingerprint, err);
   if (status == GPNN_OK) status = cli_try_output(a->output, &unfinished, err);
   if (status == GPNN_OK && a->trace != NULL) status = trace_open(&trace, a->trace, err);
-  bool is_reported = status == GPNN_OK && cli->report != NULL;
-  if (is_reported) json_open(cli->report, "targets", '[');
+  json_open(cli->report, "targets", '[');
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
     if (n > 1) about.target = views[t]->schema.target.name;
     progress_update("targets", t, n);
     status = estimate(&about, a, views[t], &trace, &params[t], arrays, err);
     if (status == GPNN_OK) status = modelled_name_target(dataset, views[t], &params[t], err);
   }
-  if (is_reported) json_close(cli->report, ']');
+  json_close(cli->report, ']');
   progress_erase();
   status = trace_close(&trace, status, err);
   if (status == GPNN_OK)

@@ -88,7 +88,6 @@ static void put_counts(struct json *json, const char *name, size_t p, const size
 static void put(struct json *json, const struct gpnn_dataset *view,
                 const struct gpnn_tucker_report *report)
 {
-  if (json == NULL) return;
   json_open(json, NULL, '{');
   json_text(json, "target", view->schema.target.name);
   json_count(json, "rows", view->n);
@@ -201,11 +200,10 @@ static enum gpnn_status fit_target(struct run *r, size_t t, struct gpnn_error *e
 
 static enum gpnn_status fit_all(struct run *r, struct gpnn_error *err)
 {
-  struct json *report = r->cli->report;
   enum gpnn_status status = GPNN_OK;
-  if (report != NULL) json_open(report, "targets", '[');
+  json_open(r->cli->report, "targets", '[');
   for (size_t t = 0; t < r->n && status == GPNN_OK; t++) status = fit_target(r, t, err);
-  if (report != NULL) json_close(report, ']');
+  json_close(r->cli->report, ']');
   return status;
 }
 
