@@ -132,7 +132,9 @@ struct gpnn_query {
 /* Predictions of the latent functions, one channel after another.  An array that is NULL is not
  * computed. */
 struct gpnn_latent {
-  double *mean, *variance; /* channels by n: of the function, without noise */
+  double *mean, *variance; /* channels by n: of the function, without noise; a mean that would leave
+                              what the training rows' targets can say is bounded (gpnn-methods(7),
+                              equation 3.37) */
   double *mean_variance; /* channels by n: the part of the variance that the uncertainty of the mean
                             function's coefficients causes */
   double *misfit;        /* channels by n: r'K^-1 r / m over the m training rows that a row is
@@ -151,8 +153,8 @@ struct gpnn_latent {
 
 /*
  * What rows are predicted from, for one channel: m is gpnn_model_n_weights().  An array that is
- * NULL is not computed.  The mean of a row's latent function is the mean function there plus the
- * sum of weight times (target minus mean function) over its neighbours.
+ * NULL is not computed.  The mean of a row's latent function, before it is bounded, is the mean
+ * function there plus the sum of weight times (target minus mean function) over its neighbours.
  */
 struct gpnn_weights {
   int64_t *neighbour; /* n by m: training rows, nearest first unless they are all that there are; -1
@@ -262,9 +264,9 @@ gpnn_model_predict_each(const struct gpnn_model *model, const struct gpnn_query 
 
 /*
  * The covariances, among the rows of 'query', of the errors of one channel: of the latent function
- * minus the mean that gpnn_model_predict() gives each row (gpnn-methods(7), equation 3.30), as
- * 'errors' scales them.  'covariance' is n by n or, for their total, one number.  The query's rows
- * are not training rows and have no candidates; rows do not share neighbours.
+ * minus the mean that gpnn_model_predict() gives each row before it is bounded (gpnn-methods(7),
+ * equation 3.30), as 'errors' scales them.  'covariance' is n by n or, for their total, one number.
+ * The query's rows are not training rows and have no candidates; rows do not share neighbours.
  *
  * With u different training rows among the neighbours, this takes n solves and (n + u)^2 / 2
  * covariances.  GPNN_EINVAL: the model does not know them.

@@ -606,3 +606,31 @@ of_training() {
   gpnn-predict -q --fail-on-na 0.5 --max-distance 0.5 --beyond prior -p t.par t.gpi far.tsv >/dev/null
   head -n 1 train.tsv | gpnn-predict -q --fail-on-na 0 -p t.par t.gpi - >/dev/null
 }
+
+@test "no mean is farther from the training targets than a tenth of their range" {
+  local data seed
+  for data in bike poletele protein; do
+    for seed in 1 2; do
+      gzip -dc "$GPNN_ROOT/tests/data/$data.tsv.gz" | awk -v s=$seed 'NR == 1 || NR % 40 == s' >train.tsv
+      gzip -dc "$GPNN_ROOT/tests/data/$data.tsv.gz" | awk -v s=$seed 'NR == 1 || NR % 11 == s + 2' >test.tsv
+      gpnn-index -q --calibration-rows 0 -s $seed -o t.gpi train.tsv
+      gpnn-fit -q --effort fast -s $seed -o t.par t.gpi
+      gpnn-predict -q -p t.par -o p.tsv t.gpi test.tsv
+      awk 'NR == FNR && FNR > 1 { if (FNR == 2 || $NF < low) low = $NF; if (FNR == 2 || $NF > high) high = $NF }
+        NR == FNR || FNR == 1 { next }
+        { n++ } $2 < low - (high - low) / 10 || $2 > high + (high - low) / 10 { print; bad = 1 }
+        END { exit bad || n < 400 }' train.tsv p.tsv
+    done
+  done
+  # A trend goes on; and so do parameters without a likelihood, whatever they say.
+  awk 'BEGIN { print "x\ty"; for (i = 0; i < 200; i++) printf "%.4f\t%.4f\n", i / 200, 3 * i / 200 + 0.01 * sin(i * i) }' >train.tsv
+  printf 'x\n5\n' >test.tsv
+  gpnn-index -q --calibration-rows 0 -o t.gpi train.tsv
+  gpnn-fit -q --mean-function linear -o t.par t.gpi
+  assert_equal "$(gpnn-predict -q -p t.par t.gpi test.tsv | awk 'NR == 2 { print ($1 > 14.5 && $1 < 15.5) }')" 1
+  printf 'x\n1.5\n' >test.tsv
+  make_parameters rbf 2 100 1e-6 200 >t.par
+  assert_equal "$(gpnn-predict -q -p t.par t.gpi test.tsv | awk 'NR == 2 { print ($1 > 3.3 || $1 < -0.3) }')" 1
+  { cat t.par && printf 'likelihood\tstudent\nscale\t1\ndegrees\t5\n'; } >s.par
+  assert_equal "$(gpnn-predict -q -p s.par t.gpi test.tsv | awk 'NR == 2 { print ($1 <= 3.3 && $1 >= -0.3) }')" 1
+}

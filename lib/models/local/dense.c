@@ -301,6 +301,17 @@ static double misfit_near(const struct prediction *p, const struct scratch *scra
   return n == 0 ? 1 : sum / (double)n;
 }
 
+/* The range of the training rows nearest to the 'g'-th row of its group. */
+static struct gpnn_local_range range_near(const struct scratch *scratch,
+                                          const struct gpnn_local_channel *member, size_t g)
+{
+  const struct near *near = scratch->near + g * NEAR;
+  int64_t row[NEAR];
+  size_t n = 0;
+  for (; n < NEAR && near[n].row != SIZE_MAX; n++) row[n] = (int64_t)near[n].row;
+  return gpnn_local_range_of(member, n, row);
+}
+
 /* Writes the predictions of row 'i' of the query, the 'g'-th of its group, for all members. */
 static enum gpnn_status finish(const struct prediction *p, const struct scratch *scratch, size_t i,
                                size_t g, struct gpnn_error *err)
@@ -312,7 +323,8 @@ static enum gpnn_status finish(const struct prediction *p, const struct scratch 
     const struct gpnn_local_channel *member = &dense->task.members[t];
     struct gpnn_local_evidence evidence = {.row = i};
     gather(p, scratch, member, row, g, &evidence);
-    if (p->task->latent->misfit != NULL)
+    evidence.range = range_near(scratch, member, g);
+    if (p->task->latent->misfit != NULL || gpnn_local_leaves(evidence.range, evidence.mean))
       evidence.misfit = misfit_near(p, scratch, t, i, g) * (double)evidence.m;
     status =
         gpnn_local_write(p->task, member, 0, &evidence,

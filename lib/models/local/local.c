@@ -220,6 +220,7 @@ static void local_free(void *state)
   for (size_t c = 0; local->channels != NULL && c < local->n; c++) free(local->channels[c].share);
   for (size_t i = 0; i < local->n_metrics; i++) metric_release(&local->metrics[i]);
   free(local->metrics);
+  free(local->ends);
   free(local->channels);
   free(local);
 }
@@ -233,7 +234,8 @@ static struct gpnn_local *local_alloc(size_t n, const struct gpnn_channel *chann
   *local = (struct gpnn_local){.options = options, .n = n};
   local->channels = gpnn_alloc(n, 1, sizeof *local->channels);
   local->metrics = gpnn_alloc(n, 1, sizeof *local->metrics);
-  if (local->channels == NULL || local->metrics == NULL) {
+  local->ends = calloc(n, sizeof *local->ends);
+  if (local->channels == NULL || local->metrics == NULL || local->ends == NULL) {
     local_free(local);
     return NULL;
   }
@@ -244,7 +246,8 @@ static struct gpnn_local *local_alloc(size_t n, const struct gpnn_channel *chann
         .data = from->dataset,
         .params = from->parameters,
         .neighbours = wanted < from->dataset->n ? wanted : from->dataset->n,
-        .number = c};
+        .number = c,
+        .ends = &local->ends[c]};
   }
   return local;
 }

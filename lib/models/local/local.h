@@ -5,7 +5,8 @@
  * For a row x*, with N its m nearest training rows, K = kernelscale C_N + noise I = L L',
  * k_j = kernelscale c(x_j, x*), v = L^-1 k, u = L^-1 (y_N - T_N b):
  *   mean = t*'b + v'u,   variance = kernelscale - v'v,   misfit = u'u / m,
- * where b are the coefficients of the mean's terms t (kernel/mean.h).  Where the rows have known
+ * where b are the coefficients of the mean's terms t (kernel/mean.h).  Under a local or Student
+ * likelihood v'u is kept near the residuals of the neighbours (bound.c).  Where the rows have known
  * noise variances they are added to K's diagonal.  Where the coefficients have a covariance V,
  * q'Vq with q = t* - T_N'K^-1 k is added to the variance.
  *

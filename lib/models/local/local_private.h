@@ -3,12 +3,14 @@
  *
  * local.c makes a model; predict.c predicts many rows, chunk by chunk; groups.c finds rows that are
  * better predicted together; solve.c predicts the rows of one group, with mixed.c in single
- * precision; dense.c predicts from all training rows; holdout*.c leave out training rows; joint.c
- * has the covariances between rows; weights.c has the weights of neighbours, and the probabilities
- * of classes that follow from them.
+ * precision; bound.c keeps their means near the targets of their neighbours; dense.c predicts from
+ * all training rows; holdout*.c leave out training rows; joint.c has the covariances between rows;
+ * weights.c has the weights of neighbours, and the probabilities of classes that follow from them.
  */
 #ifndef GPNN_MODELS_LOCAL_LOCAL_PRIVATE_H
 #define GPNN_MODELS_LOCAL_LOCAL_PRIVATE_H
+
+#include <stdatomic.h>
 
 #include "linalg/panels.h"
 #include "models/local/local.h"
@@ -27,6 +29,14 @@ struct gpnn_local_metric {
   size_t neighbours; /* the number of neighbours that the search is for */
 };
 
+/* The least and the most that the target of any training row is above the mean function, once a
+ * prediction has asked for it: all that ever changes of a model.  Threads that ask for it at once
+ * find the same. */
+struct gpnn_local_ends {
+  atomic_bool are_known;
+  _Atomic double least, most;
+};
+
 struct gpnn_local_channel {
   const struct gpnn_dataset *data;
   const struct gpnn_parameters *params;
@@ -34,6 +44,7 @@ struct gpnn_local_channel {
   size_t neighbours;
   size_t number;                  /* which channel of the model this is */
   struct gpnn_local_dense *dense; /* of its family, owned by the model; NULL: there is none */
+  struct gpnn_local_ends *ends;   /* owned by the model */
   double *share; /* owned by the model; the share of each class in the training rows; NULL: the
                     target is no class */
 };
@@ -49,6 +60,7 @@ struct gpnn_local {
   struct gpnn_local_channel *channels; /* owned; n */
   size_t n_metrics;
   struct gpnn_local_metric *metrics; /* owned; n, of which n_metrics are in use */
+  struct gpnn_local_ends *ends;      /* owned; n */
 };
 
 /* True if two channels belong to the same task, and to the same family of that task. */
@@ -227,15 +239,21 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_local_solve(const struct gpnn_local_task *
                                                   const struct gpnn_local_group *group,
                                                   struct gpnn_error *err);
 
+/* The least and the largest of some rows' targets minus the mean function. */
+struct gpnn_local_range {
+  double least, most;
+};
+
 /* What training rows tell about one row of the query, for one channel; k, r and T are their
  * covariances with it, targets minus the mean function, and terms. */
 struct gpnn_local_evidence {
-  size_t row;          /* of the query */
-  size_t m;            /* how many training rows they are */
-  double explained;    /* k'K^-1 k / kernelscale */
-  double mean;         /* k'K^-1 r */
-  double misfit;       /* r'K^-1 r kernelscale */
-  const double *terms; /* T'K^-1 k, 'stride' apart; one for each uncertain coefficient */
+  size_t row;       /* of the query */
+  size_t m;         /* how many training rows they are */
+  double explained; /* k'K^-1 k / kernelscale */
+  double mean;      /* k'K^-1 r */
+  double misfit;    /* r'K^-1 r kernelscale, if that is wanted or the mean leaves the range */
+  struct gpnn_local_range range; /* of the rows, as gpnn_local_range_of() has it */
+  const double *terms;           /* T'K^-1 k, 'stride' apart; one for each uncertain coefficient */
   size_t stride;
 };
 
@@ -256,6 +274,24 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_local_factor(const struct gpnn_local_task 
 
 /* The distance from one of scratch->columns to the next. */
 size_t gpnn_local_stride(const struct gpnn_local_task *task);
+
+/* ---- bound.c ------------------------------------------------------------------------------ */
+
+/* True if means of the channel are bounded. */
+bool gpnn_local_is_bounded(const struct gpnn_local_channel *channel);
+
+/* The range of 'n' training rows, 'row'; infinite if they are fewer than two or
+ * means are not bounded. */
+struct gpnn_local_range gpnn_local_range_of(const struct gpnn_local_channel *channel, size_t n,
+                                            const int64_t *row);
+
+/* True if 'mean', of the function minus the mean function, is a number outside the range. */
+bool gpnn_local_leaves(struct gpnn_local_range range, double mean);
+
+/* evidence->mean, or if it leaves the range too far the bound that it leaves; 'variance' is that of
+ * the function. */
+double gpnn_local_bound(const struct gpnn_local_channel *channel,
+                        const struct gpnn_local_evidence *evidence, double variance);
 
 /* ---- dense.c ------------------------------------------------------------------------------ */
 

@@ -232,11 +232,11 @@ enum gpnn_status gpnn_local_write(const struct gpnn_local_task *task,
   size_t d = member->data->d, p = member->data->n_regressors, i = evidence->row, m = evidence->m;
   size_t at = (member->number * task->n_numbers + k) * query->n + i;
   double kernelscale = params->covariance.kernelscale;
-  double mean = evidence->mean +
-                gpnn_mean_value(params->mean.kind, params->mean.coefficients, d, query->x + i * d,
-                                p, query->regressors == NULL ? NULL : query->regressors + i * p);
   double of_mean = uncertainty_of_mean(query, member, evidence, terms);
   double variance = kernelscale * (1 - evidence->explained) + of_mean;
+  double mean = gpnn_local_bound(member, evidence, variance) +
+                gpnn_mean_value(params->mean.kind, params->mean.coefficients, d, query->x + i * d,
+                                p, query->regressors == NULL ? NULL : query->regressors + i * p);
   if (!isfinite(mean) || !isfinite(variance))
     return gpnn_fail(err, GPNN_ENUMERIC, "a prediction is not finite");
   if (to->mean != NULL) to->mean[at] = mean;
@@ -256,12 +256,14 @@ static enum gpnn_status finish_family(const struct solve *solve, size_t k, size_
   const double *explained = scratch->explained + solve->n;
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < solve->n_family && status == GPNN_OK; t++) {
+    const struct gpnn_local_range range = gpnn_local_range_of(&solve->family[t], m, solve->chosen);
     for (size_t g = 0; g < solve->n && status == GPNN_OK; g++) {
       const struct gpnn_local_evidence evidence = {.row = solve->group->row[g],
                                                    .m = m,
                                                    .explained = scratch->explained[g],
                                                    .mean = explained[g],
                                                    .misfit = scratch->misfit[t],
+                                                   .range = range,
                                                    .terms = explained + solve->n + g,
                                                    .stride = solve->n};
       status = gpnn_local_write(solve->task, &solve->family[t], k, &evidence, scratch->terms,
@@ -293,6 +295,15 @@ static void explain(const struct solve *solve, size_t begin, size_t end)
       scratch->explained[(1 + t) * n + g] +=
           product(begin, end, lanes, v, row_of(solve, scratch->k, solve->m + n + t));
   }
+}
+
+/* True if the misfit of a member is wanted, or may be for the bound of its mean. */
+static bool needs_misfit(const struct solve *solve)
+{
+  bool needs = solve->task->latent->misfit != NULL;
+  for (size_t t = 0; t < solve->n_family; t++)
+    needs = needs || gpnn_local_is_bounded(&solve->family[t]);
+  return needs;
 }
 
 /* Adds the contributions of neighbours [begin, end) to scratch->misfit. */
@@ -358,14 +369,15 @@ static enum gpnn_status solve_double(struct solve *solve, struct gpnn_counts *co
   for (size_t k = 0, done = 0; k < task->n_numbers && status == GPNN_OK; k++) {
     size_t wanted = task->share == 1 && task->numbers[k] < m ? task->numbers[k] : m;
     explain(solve, done, wanted);
-    if (task->latent->misfit != NULL) add_misfit(solve, done, wanted);
+    if (needs_misfit(solve)) add_misfit(solve, done, wanted);
     status = finish_family(solve, k, wanted, counts, err);
     done = wanted;
   }
   return status;
 }
 
-/* Solves the family in single precision with refinement; false if that is not accurate enough. */
+/* Solves the family in single precision with refinement; false if that is not accurate enough.  A
+ * misfit that only the bound of a mean may want is computed if that mean leaves its range. */
 static bool solve_mixed(const struct solve *solve)
 {
   const struct gpnn_local_scratch *scratch = solve->scratch;
@@ -374,11 +386,14 @@ static bool solve_mixed(const struct solve *solve)
   if (!gpnn_local_solve_mixed(scratch->set, &scratch->mixed, m, m + 1 + rights, scratch->k,
                               scratch->explained))
     return false;
-  for (size_t t = 0; t < solve->n_family && wants_misfit; t++) {
-    if (!gpnn_local_mixed_square(scratch->set, &scratch->mixed, m, row, scratch->k,
-                                 &scratch->misfit[t]))
+  for (size_t t = 0; t < solve->n_family; t++) {
+    const struct gpnn_local_channel *member = &solve->family[t];
+    bool leaves = gpnn_local_leaves(gpnn_local_range_of(member, m, solve->chosen),
+                                    scratch->explained[row - m]);
+    if ((wants_misfit || leaves) && !gpnn_local_mixed_square(scratch->set, &scratch->mixed, m, row,
+                                                             scratch->k, &scratch->misfit[t]))
       return false;
-    row += 1 + gpnn_local_uncertain(&solve->family[t]);
+    row += 1 + gpnn_local_uncertain(member);
   }
   return true;
 }
