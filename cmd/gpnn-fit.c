@@ -29,6 +29,11 @@ static const struct cli_word rotations[] = {{"auto", FIT_ROTATE_AUTO},
                                             {"whiten", GPNN_ROTATE_WHITEN},
                                             {"learn", GPNN_ROTATE_LEARN},
                                             CLI_END_OF_WORDS};
+static const struct cli_word input_scores[] = {{"auto", FIT_SCORES_AUTO},
+                                               {"none", GPNN_SIGHT_VALUE},
+                                               {"only", GPNN_SIGHT_SCORE},
+                                               {"both", GPNN_SIGHT_BOTH},
+                                               CLI_END_OF_WORDS};
 static const struct cli_word sharing[] = {
     {"shared", FIT_SHARED}, {"ratio", FIT_RATIO}, {"own", FIT_OWN}, CLI_END_OF_WORDS};
 static const struct cli_word means[] = {{"zero", GPNN_MEAN_ZERO},
@@ -99,6 +104,8 @@ static const struct cli_option options[] = {
                 "auto, exp, matern32, matern52, rbf, matern:NU (auto)", kernels),
     CLI_CHOICE(0, "ard", ard, "A", "a lengthscale for each input", ard),
     CLI_CHOICE(0, "rotate", rotate, "R", "rotate the inputs", rotations),
+    CLI_CHOICE(0, "input-scores", input_scores, "S", "see inputs by their normal scores",
+               input_scores),
     CLI_AUTO('m', "neighbours", neighbours, "M", "neighbours to predict from, or auto (auto)", 1,
              1e6),
     CLI_COUNT(0, "members", choose.members, "N", "most models to average predictions over (4)", 1,

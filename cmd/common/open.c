@@ -12,6 +12,7 @@
 #include "container/state.h"
 #include "dataset/stored.h"
 #include "dataset/transformed.h"
+#include "kernel/sight.h"
 
 bool open_default_params(const struct cli *cli, const char **params_path)
 {
@@ -126,8 +127,10 @@ static enum gpnn_status check_kind(const struct opened *opened, struct gpnn_erro
 /* Transforms the targets whose parameters say so. */
 static enum gpnn_status transform_targets(struct opened *opened, struct gpnn_error *err)
 {
-  enum gpnn_status status = gpnn_channels_transform(opened->dataset, opened->n, opened->parameters,
-                                                    opened->state, &opened->transformed, err);
+  enum gpnn_status status = gpnn_sight_agree(opened->n, opened->parameters, opened->dataset, err);
+  if (status == GPNN_OK)
+    status = gpnn_channels_transform(opened->dataset, opened->n, opened->parameters, opened->state,
+                                     &opened->transformed, err);
   if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", name_of(opened->parameters_path));
   if (opened->transformed != NULL) opened->dataset = gpnn_transformed_dataset(opened->transformed);
   return GPNN_OK;

@@ -14,6 +14,7 @@ static struct gpnn_choose_options regression(const struct fit_arguments *a,
   struct gpnn_choose_options choose = a->choose;
   double square = sites->unit * sites->unit;
   choose.likelihood = GPNN_LIKELIHOOD_GAUSSIAN;
+  choose.scores = false;
   choose.fit.fixed_kernelscale /= square;
   choose.fit.fixed_noise /= square;
   return choose;

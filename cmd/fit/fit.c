@@ -10,6 +10,7 @@
 #include "dataset/reader.h"
 #include "dataset/sample.h"
 #include "estimate/row_weights.h"
+#include "kernel/sight.h"
 #include "linalg/blas_threads.h"
 
 /* The targets that are fitted together: 'n' from 'first' on. */
@@ -157,17 +158,16 @@ static enum gpnn_status fit_as_counts(const struct cli *cli, const struct fit_ar
 
 /* Fits target 't', one of 'n'. */
 static enum gpnn_status fit_one(const struct cli *cli, const struct fit_arguments *a,
-                                const struct gpnn_index *index, size_t n, size_t t,
+                                const struct gpnn_dataset *dataset, size_t n, size_t t,
                                 struct gpnn_state *state, struct gpnn_parameters *params,
                                 struct gpnn_error *err)
 {
-  const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   const struct targets targets = {dataset, t, 1};
   if (gpnn_dataset_n_classes(gpnn_dataset_target(dataset, t)) > 0)
     return a->inference == GPNN_INFERENCE_POLYA_GAMMA
-               ? fit_polya_gamma(cli, a, index, t, state, params, err)
+               ? fit_polya_gamma(cli, a, dataset, t, state, params, err)
                : fit_labels(cli, a, dataset, t, params, err);
-  if (a->method == FIT_CONJUGATE) return fit_conjugate(cli, a, index, t, params, err);
+  if (a->method == FIT_CONJUGATE) return fit_conjugate(cli, a, dataset, t, params, err);
   if (fit_asks_for_counts(a)) return fit_as_counts(cli, a, &targets, n, state, params, err);
   return fit_targets(cli, a, &targets, params, err);
 }
@@ -176,10 +176,10 @@ static enum gpnn_status fit_one(const struct cli *cli, const struct fit_argument
  * nothing from sharing lengthscales, as they share no neighbours; they do so only if asked to.
  * Where some target holds classes, which are fitted in their own way, none are shared. */
 static enum gpnn_status fit_all(const struct cli *cli, const struct fit_arguments *a,
-                                const struct gpnn_index *index, size_t n, struct gpnn_state *state,
-                                struct gpnn_parameters *params, struct gpnn_error *err)
+                                const struct gpnn_dataset *dataset, size_t n,
+                                struct gpnn_state *state, struct gpnn_parameters *params,
+                                struct gpnn_error *err)
 {
-  const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   struct cli about = *cli;
   enum gpnn_status status = GPNN_OK;
   if (a->is_shared && !fit_labels_any(dataset) &&
@@ -187,7 +187,7 @@ static enum gpnn_status fit_all(const struct cli *cli, const struct fit_argument
     return fit_together(cli, a, dataset, n, params, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
     if (n > 1) about.target = gpnn_dataset_target(dataset, t)->schema.target.name;
-    status = fit_one(&about, a, index, n, t, state, &params[t], err);
+    status = fit_one(&about, a, dataset, n, t, state, &params[t], err);
   }
   return status;
 }
@@ -249,40 +249,55 @@ static enum gpnn_status weigh_rows(const struct cli *cli, const struct fit_argum
   return status == GPNN_OK && use ? find_weights(a, view, params, state, err) : status;
 }
 
+/* The same of rows whose inputs are as the parameters see them. */
+static enum gpnn_status weigh_seen(const struct cli *cli, const struct fit_arguments *a,
+                                   const struct gpnn_dataset *view, struct gpnn_state *state,
+                                   struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  struct gpnn_transformed *seen = NULL;
+  if (a->row_weights == FIT_ROW_WEIGHTS_NO || view->scaling.sight != NULL)
+    return weigh_rows(cli, a, view, state, params, err);
+  enum gpnn_status status = gpnn_sight_agree(1, params, view, err);
+  if (status == GPNN_OK && params->sight != NULL) {
+    status = gpnn_transformed_new(&seen, view, &(struct gpnn_changes){.sight = params->sight}, err);
+    if (status == GPNN_OK) view = gpnn_transformed_dataset(seen);
+  }
+  if (status == GPNN_OK) status = weigh_rows(cli, a, view, state, params, err);
+  gpnn_transformed_free(seen);
+  return status;
+}
+
 /* ---- the whole fit ------------------------------------------------------------------------- */
 
 /* Checks that parameters can name the targets of the index, if there are several. */
-static enum gpnn_status check_targets(const struct gpnn_index *index, size_t n,
+static enum gpnn_status check_targets(const struct gpnn_dataset *dataset, size_t n,
                                       struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
   for (size_t t = 0; t < n && n > 1 && status == GPNN_OK; t++)
-    status = gpnn_parameters_check_target(
-        gpnn_dataset_target(gpnn_index_dataset(index), t)->schema.target.name, err);
+    status = gpnn_parameters_check_target(gpnn_dataset_target(dataset, t)->schema.target.name, err);
   return status;
 }
 
 /* Fits and writes the parameters. */
 static enum gpnn_status fit_and_write(const struct cli *cli, const struct fit_arguments *a,
-                                      const struct gpnn_index *index, struct gpnn_error *err)
+                                      const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
-  size_t n = gpnn_dataset_n_targets(gpnn_index_dataset(index));
+  size_t n = gpnn_dataset_n_targets(dataset);
   struct gpnn_output *output = NULL;
   struct gpnn_state *state = NULL;
   struct gpnn_parameters *params = gpnn_alloc(n, 1, sizeof *params);
   if (params == NULL) return gpnn_fail_memory(err, "for parameters");
-  enum gpnn_status status = check_targets(index, n, err);
-  if (status == GPNN_OK) status = fit_labels_check(cli, a, gpnn_index_dataset(index), err);
-  if (status == GPNN_OK)
-    status = gpnn_state_new(&state, gpnn_index_dataset(index)->fingerprint, err);
+  enum gpnn_status status = check_targets(dataset, n, err);
+  if (status == GPNN_OK) status = fit_labels_check(cli, a, dataset, err);
+  if (status == GPNN_OK) status = gpnn_state_new(&state, dataset->fingerprint, err);
   if (status == GPNN_OK) {
-    fit_report_open(cli, gpnn_index_dataset(index));
-    status = fit_all(cli, a, index, n, state, params, err);
+    fit_report_open(cli, dataset);
+    status = fit_all(cli, a, dataset, n, state, params, err);
     fit_report_close(cli);
   }
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
-    status = weigh_rows(cli, a, gpnn_dataset_target(gpnn_index_dataset(index), t), state,
-                        &params[t], err);
+    status = weigh_seen(cli, a, gpnn_dataset_target(dataset, t), state, &params[t], err);
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
   if (status == GPNN_OK)
     status = gpnn_parameters_write_with_state(params, n, state->n > 0 ? state : NULL, output, err);
@@ -294,18 +309,44 @@ static enum gpnn_status fit_and_write(const struct cli *cli, const struct fit_ar
 
 /* Reads the inputs of rows that candidates are to be scored for. */
 static enum gpnn_status read_like(const struct cli *cli, const char *path,
-                                  const struct gpnn_index *index, struct gpnn_reader_rows *rows,
+                                  const struct gpnn_dataset *dataset, struct gpnn_reader_rows *rows,
                                   struct gpnn_error *err)
 {
   struct gpnn_table *table = NULL;
-  enum gpnn_status status = open_table(cli, gpnn_index_dataset(index), path, &table, err);
+  enum gpnn_status status = open_table(cli, dataset, path, &table, err);
   if (status == GPNN_OK)
-    status = gpnn_reader_rows_read(rows, gpnn_index_dataset(index), table, true, false, true, err);
+    status = gpnn_reader_rows_read(rows, dataset, table, true, false, true, err);
   if (status == GPNN_OK) status = skip_check(cli, SKIP_ALL, table, &rows->skipped, rows->n, err);
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no rows", gpnn_table_name(table));
   if (status == GPNN_OK) warn_if_torn(cli, table);
   gpnn_table_close(table);
+  return status;
+}
+
+/* Lets inputs be seen by their scores, if that is asked for, or done by the parameters to start
+ * from. */
+static enum gpnn_status see_inputs(const struct fit_arguments *a, struct gpnn_parameters *start,
+                                   const struct gpnn_dataset **dataset,
+                                   struct gpnn_transformed **seen, struct gpnn_error *err)
+{
+  const bool is_asked = a->input_scores == GPNN_SIGHT_SCORE || a->input_scores == GPNN_SIGHT_BOTH;
+  const bool follows = a->input_scores == FIT_SCORES_AUTO && start->sight != NULL;
+  enum gpnn_status status = GPNN_OK;
+  if (!is_asked && !follows) return GPNN_OK;
+  if (follows) status = gpnn_sight_agree(1, start, *dataset, err);
+  if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", a->start);
+  unsigned char *own =
+      is_asked ? gpnn_scores_list_sight(*dataset, (enum gpnn_sight)a->input_scores) : NULL;
+  if (is_asked && own == NULL) return gpnn_fail_memory(err, "for the scores of the inputs");
+  const struct gpnn_changes changes = {.sight = is_asked ? own : start->sight};
+  if (!gpnn_sight_is_special((*dataset)->d, changes.sight))
+    status = gpnn_fail(err, GPNN_EDATA,
+                       "no input has scores: they are periodic, places or "
+                       "categories, or have fewer than 3 values");
+  if (status == GPNN_OK) status = gpnn_transformed_new(seen, *dataset, &changes, err);
+  if (status == GPNN_OK) *dataset = gpnn_transformed_dataset(*seen);
+  free(own);
   return status;
 }
 
@@ -315,6 +356,8 @@ enum gpnn_status fit_run(const struct cli *cli, void *arguments, struct gpnn_err
   struct gpnn_reader_rows like = {0};
   struct gpnn_query query = {0};
   struct gpnn_index *index = NULL;
+  const struct gpnn_dataset *dataset = NULL;
+  struct gpnn_transformed *seen = NULL;
   struct gpnn_parameters start = {0};
   a->choose.fit.threads = gpnn_blas_claim(cli->threads);
   if (a->choose.fit.threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
@@ -326,14 +369,17 @@ enum gpnn_status fit_run(const struct cli *cli, void *arguments, struct gpnn_err
     status = fit_read_start(a, &start, err);
     if (status == GPNN_OK) fit_start(cli, a, &start);
   }
+  if (status == GPNN_OK) dataset = gpnn_index_dataset(index);
+  if (status == GPNN_OK) status = see_inputs(a, &start, &dataset, &seen, err);
   if (status == GPNN_OK && a->like != NULL) {
-    status = read_like(cli, a->like, index, &like, err);
+    status = read_like(cli, a->like, dataset, &like, err);
     query = (struct gpnn_query){.n = like.n, .x = like.x};
     a->choose.like = &query;
   }
-  if (status == GPNN_OK) status = fit_and_write(cli, a, index, err);
+  if (status == GPNN_OK) status = fit_and_write(cli, a, dataset, err);
   gpnn_reader_rows_release(&like);
   gpnn_parameters_release(&start);
+  gpnn_transformed_free(seen);
   gpnn_index_close(index);
   return status;
 }

@@ -22,7 +22,12 @@ enum fit_ard { FIT_ARD_AUTO, FIT_ARD_YES, FIT_ARD_NO };
 enum fit_omega { FIT_OMEGA_LEARNT, FIT_OMEGA_FIXED };
 enum fit_row_weights { FIT_ROW_WEIGHTS_NO, FIT_ROW_WEIGHTS_AUTO, FIT_ROW_WEIGHTS_YES };
 enum fit_lengthscales { FIT_SHARED, FIT_RATIO, FIT_OWN };
-enum { FIT_ROTATE_AUTO = -1, FIT_LIKELIHOOD_AUTO = -1, FIT_TRANSFORM_AUTO = -1 };
+enum {
+  FIT_ROTATE_AUTO = -1,
+  FIT_LIKELIHOOD_AUTO = -1,
+  FIT_TRANSFORM_AUTO = -1,
+  FIT_SCORES_AUTO = -1
+};
 
 /* Strings are those of the command line; NULL: not given. */
 struct fit_arguments {
@@ -31,7 +36,8 @@ struct fit_arguments {
   const char *kernel, *like, *start;
   int likelihood; /* an enum gpnn_likelihood, or FIT_LIKELIHOOD_AUTO */
   enum fit_ard ard;
-  int rotate; /* an enum gpnn_rotate, or FIT_ROTATE_AUTO */
+  int rotate;       /* an enum gpnn_rotate, or FIT_ROTATE_AUTO */
+  int input_scores; /* an enum gpnn_sight, or FIT_SCORES_AUTO */
   const char *transform_name;
   int transform; /* fit_resolve(): an enum gpnn_transform_kind, or FIT_TRANSFORM_AUTO */
   enum fit_lengthscales lengthscales;
@@ -50,16 +56,16 @@ struct fit_arguments {
   bool is_shared;                    /* fit_resolve(): one set of lengthscales for all targets */
 };
 
-#define FIT_ARGUMENTS_INIT                                                               \
-  {                                                                                      \
-    .likelihood = FIT_LIKELIHOOD_AUTO, .rotate = FIT_ROTATE_AUTO, .k = 32, .n_folds = 5, \
-    .choose = {                                                                          \
-      .fit = GPNN_FIT_OPTIONS_INIT,                                                      \
-      .sample_rows = GPNN_CHOOSE_SAMPLE,                                                 \
-      .last_sample_rows = GPNN_CHOOSE_LAST_SAMPLE,                                       \
-      .effort = GPNN_EFFORT_NORMAL,                                                      \
-      .members = GPNN_CHOOSE_MEMBERS                                                     \
-    }                                                                                    \
+#define FIT_ARGUMENTS_INIT                                                                         \
+  {                                                                                                \
+    .likelihood = FIT_LIKELIHOOD_AUTO, .rotate = FIT_ROTATE_AUTO, .input_scores = FIT_SCORES_AUTO, \
+    .k = 32, .n_folds = 5, .choose = {                                                             \
+      .fit = GPNN_FIT_OPTIONS_INIT,                                                                \
+      .sample_rows = GPNN_CHOOSE_SAMPLE,                                                           \
+      .last_sample_rows = GPNN_CHOOSE_LAST_SAMPLE,                                                 \
+      .effort = GPNN_EFFORT_NORMAL,                                                                \
+      .members = GPNN_CHOOSE_MEMBERS                                                               \
+    }                                                                                              \
   }
 
 /* ---- fit.c --------------------------------------------------------------------------------- */
@@ -202,10 +208,10 @@ GPNN_MUST_CHECK enum gpnn_status fit_counts(const struct cli *cli, const struct 
 
 /* ---- methods.c: those with an estimation of their own -------------------------------------- */
 
-/* Fits target 'target' of 'index'.  Of a->choose only the kernel, the neighbours, the mean and the
- * start are used, if they were given. */
+/* Fits target 'target' of an index, 'rows'.  Of a->choose only the kernel, the neighbours, the mean
+ * and the start are used, if they were given. */
 GPNN_MUST_CHECK enum gpnn_status fit_conjugate(const struct cli *cli, const struct fit_arguments *a,
-                                               const struct gpnn_index *index, size_t target,
+                                               const struct gpnn_dataset *rows, size_t target,
                                                struct gpnn_parameters *params,
                                                struct gpnn_error *err);
 
@@ -213,7 +219,7 @@ GPNN_MUST_CHECK enum gpnn_status fit_conjugate(const struct cli *cli, const stru
  * learnt.  'params' is zeroed. */
 GPNN_MUST_CHECK enum gpnn_status
 fit_polya_gamma(const struct cli *cli, const struct fit_arguments *a,
-                const struct gpnn_index *index, size_t target, struct gpnn_state *state,
+                const struct gpnn_dataset *rows, size_t target, struct gpnn_state *state,
                 struct gpnn_parameters *params, struct gpnn_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include "cmd/common/progress.h"
 #include "cmd/fit/fit.h"
 #include "kernel/coefficients.h"
+#include "kernel/sight.h"
 #include "models/polya_gamma/polya_gamma.h"
 
 /* ---- conjugate ----------------------------------------------------------------------------- */
@@ -63,13 +64,13 @@ static enum gpnn_status set_options(const struct fit_arguments *a,
 }
 
 static enum gpnn_status annotate_conjugate(const struct gpnn_conjugate_report *report,
-                                           size_t n_folds, const struct gpnn_index *index,
+                                           size_t n_folds, const struct gpnn_dataset *rows,
                                            const struct gpnn_dataset *dataset,
                                            struct gpnn_parameters *params, struct gpnn_error *err)
 {
   const struct gpnn_conjugate_point *best = &report->best;
   params->provenance.has_index = true;
-  params->provenance.index = gpnn_index_dataset(index)->fingerprint;
+  params->provenance.index = rows->fingerprint;
   enum gpnn_status status = gpnn_parameters_comment(
       params, err, "fit: conjugate, %zu folds of %zu of %zu rows, %zu points tried", n_folds,
       report->n_scored, dataset->n, report->n_points);
@@ -77,6 +78,7 @@ static enum gpnn_status annotate_conjugate(const struct gpnn_conjugate_report *r
     status = gpnn_parameters_comment(
         params, err, "chosen: effective range %.4g, noise ratio %.4g, RMSPE %.4f, CRPS %.4f",
         best->range, best->noise, best->rmspe, best->crps);
+  if (status == GPNN_OK) status = gpnn_sight_record(params, dataset, err);
   if (status == GPNN_OK) status = gpnn_coefficients_describe(params, dataset, err);
   return status;
 }
@@ -94,22 +96,21 @@ static void tell_best(const struct cli *cli, const struct gpnn_conjugate_report 
 }
 
 enum gpnn_status fit_conjugate(const struct cli *cli, const struct fit_arguments *a,
-                               const struct gpnn_index *index, size_t target,
+                               const struct gpnn_dataset *rows, size_t target,
                                struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  const struct gpnn_dataset *dataset = gpnn_dataset_target(gpnn_index_dataset(index), target);
+  const struct gpnn_dataset *dataset = gpnn_dataset_target(rows, target);
   struct gpnn_conjugate_options options;
   struct gpnn_conjugate_report report;
   enum gpnn_status status = set_options(a, dataset, &options, err);
   if (status != GPNN_OK) return status;
   struct telling telling = {cli, 0, options.n_ranges * options.n_noises};
-  fit_report_begin(cli, gpnn_index_dataset(index), target, 1);
+  fit_report_begin(cli, rows, target, 1);
   status = gpnn_conjugate(dataset, &options, tell_point, &telling, params, &report, err);
   fit_report_end_tried(cli);
+  if (status == GPNN_OK) status = modelled_name_target(rows, dataset, params, err);
   if (status == GPNN_OK)
-    status = modelled_name_target(gpnn_index_dataset(index), dataset, params, err);
-  if (status == GPNN_OK)
-    status = annotate_conjugate(&report, options.n_folds, index, dataset, params, err);
+    status = annotate_conjugate(&report, options.n_folds, rows, dataset, params, err);
   if (status != GPNN_OK) return status;
   tell_best(cli, &report);
   return GPNN_OK;
@@ -141,13 +142,14 @@ static struct gpnn_polya_gamma_options options_of(const struct fit_arguments *a)
 }
 
 static enum gpnn_status annotate_polya_gamma(const struct gpnn_polya_gamma_report *report,
-                                             size_t steps, const struct gpnn_index *index,
+                                             size_t steps, const struct gpnn_dataset *rows,
                                              const struct gpnn_dataset *dataset,
                                              struct gpnn_parameters *params, struct gpnn_error *err)
 {
   params->provenance.has_index = true;
-  params->provenance.index = gpnn_index_dataset(index)->fingerprint;
-  enum gpnn_status status = modelled_name_target(gpnn_index_dataset(index), dataset, params, err);
+  params->provenance.index = rows->fingerprint;
+  enum gpnn_status status = modelled_name_target(rows, dataset, params, err);
+  if (status == GPNN_OK) status = gpnn_sight_record(params, dataset, err);
   if (status != GPNN_OK) return status;
   return gpnn_parameters_comment(
       params, err,
@@ -167,19 +169,19 @@ static void tell_loss(const struct cli *cli, const struct gpnn_polya_gamma_repor
 }
 
 enum gpnn_status fit_polya_gamma(const struct cli *cli, const struct fit_arguments *a,
-                                 const struct gpnn_index *index, size_t target,
+                                 const struct gpnn_dataset *rows, size_t target,
                                  struct gpnn_state *state, struct gpnn_parameters *params,
                                  struct gpnn_error *err)
 {
-  const struct gpnn_dataset *dataset = gpnn_dataset_target(gpnn_index_dataset(index), target);
+  const struct gpnn_dataset *dataset = gpnn_dataset_target(rows, target);
   const struct gpnn_polya_gamma_options options = options_of(a);
   struct gpnn_polya_gamma_report report;
-  fit_report_begin(cli, gpnn_index_dataset(index), target, 1);
+  fit_report_begin(cli, rows, target, 1);
   enum gpnn_status status = gpnn_polya_gamma_fit(dataset, &options, params, &report, err);
   fit_report_end_tried(cli);
   if (status == GPNN_OK) tell_loss(cli, &report);
   fit_report_end(cli);
   if (status == GPNN_OK)
-    status = annotate_polya_gamma(&report, options.steps, index, dataset, params, err);
+    status = annotate_polya_gamma(&report, options.steps, rows, dataset, params, err);
   return status == GPNN_OK ? gpnn_parameters_store_omega(params, state, err) : status;
 }

@@ -23,6 +23,7 @@ static bool apply_preset(const struct cli *cli, struct fit_arguments *a)
   a->choose.fit.optimizer = GPNN_OPTIMIZER_ADAM;
   a->objectives = (struct cli_choices){1, {GPNN_OBJECTIVE_BLOCK}};
   a->rotate = GPNN_ROTATE_NONE;
+  if (a->input_scores == FIT_SCORES_AUTO) a->input_scores = GPNN_SIGHT_VALUE;
   if (a->kernel == NULL) a->kernel = "rbf";
   if (a->neighbours == 0) a->neighbours = PAPER_NEIGHBOURS;
   return true;
@@ -40,6 +41,7 @@ static bool resolve_model(const struct cli *cli, struct fit_arguments *a)
                                                             : (enum gpnn_likelihood)a->likelihood;
   choose->rotation = a->rotate == FIT_ROTATE_AUTO;
   if (!choose->rotation) choose->rotate = (enum gpnn_rotate)a->rotate;
+  choose->scores = a->input_scores == FIT_SCORES_AUTO && a->transform != FIT_TRANSFORM_AUTO;
   return choose->kernel ||
          gpnn_kernel_parse(a->kernel, &choose->fit.kernel, &choose->fit.smoothness) ||
          wrong(cli, "kernel",
@@ -225,6 +227,7 @@ void fit_start(const struct cli *cli, struct fit_arguments *a, const struct gpnn
     choose->fit.rotation = start->covariance.rotation;
     choose->rotation = false;
   }
+  choose->scores = false;
   if (a->neighbours == 0) choose->fit.neighbours = start->neighbours;
   if (!cli_given(cli, "transform")) a->transform = (int)start->transform.kind;
   choose->kernel = choose->kernel && a->kernel != NULL;

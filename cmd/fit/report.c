@@ -16,8 +16,10 @@ static const char *describe(const struct gpnn_candidate *candidate, char text[NA
   gpnn_kernel_write(candidate->kernel, candidate->smoothness, kernel);
   if (candidate->k > 0) snprintf(of, sizeof of, " of %zu", candidate->k);
   static const char *const rotations[] = {"", " whitened", " rotated"};
-  snprintf(text, NAME_BYTES, "%s %s%s by %s%s", kernel, candidate->ard ? "ARD" : "isotropic",
-           rotations[candidate->rotate], gpnn_objective_name(candidate->objective), of);
+  static const char *const sights[] = {"", "", " of scores", " with scores"};
+  snprintf(text, NAME_BYTES, "%s %s%s%s by %s%s", kernel, candidate->ard ? "ARD" : "isotropic",
+           sights[candidate->sight], rotations[candidate->rotate],
+           gpnn_objective_name(candidate->objective), of);
   return text;
 }
 
@@ -38,6 +40,8 @@ static void put_candidate(struct json *report, const char *key,
   json_text(report, "kernel", kernel);
   json_flag(report, "ard", candidate->ard);
   json_text(report, "rotate", rotations[candidate->rotate]);
+  json_text(report, "input-scores",
+            gpnn_sight_name(candidate->sight == 0 ? GPNN_SIGHT_VALUE : candidate->sight));
   json_text(report, "objective", gpnn_objective_name(candidate->objective));
   json_count(report, "neighbours", candidate->neighbours);
   bool of_labels = candidate->objective == GPNN_OBJECTIVE_LABELS;
@@ -53,7 +57,7 @@ void fit_report_try(void *context, const struct gpnn_candidate *candidate)
   char text[NAME_BYTES];
   progress_at_most("models tried", ++telling->n, telling->most);
   bool of_labels = candidate->objective == GPNN_OBJECTIVE_LABELS;
-  cli_note(telling->cli, "tried %-39s %3zu neighbours: %s %.4f (%.4f), %s %.4f",
+  cli_note(telling->cli, "tried %-43s %3zu neighbours: %s %.4f (%.4f), %s %.4f",
            describe(candidate, text), candidate->neighbours, score_name(candidate), candidate->nll,
            candidate->standard_error, of_labels ? "error" : "RMSE",
            of_labels ? candidate->error : candidate->rmse);

@@ -27,7 +27,8 @@ static enum gpnn_status apply(struct fit_transforms *transforms, struct gpnn_err
     any = any || of[t]->kind != GPNN_TRANSFORM_NONE;
   }
   enum gpnn_status status =
-      any ? gpnn_transformed_new(&transforms->transformed, transforms->dataset, of, NULL, err)
+      any ? gpnn_transformed_new(&transforms->transformed, transforms->dataset,
+                                 &(struct gpnn_changes){.transforms = of}, err)
           : GPNN_OK;
   free(of);
   return status;

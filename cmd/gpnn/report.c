@@ -174,7 +174,8 @@ static void put_constant(FILE *out, const struct gpnn_dataset *dataset)
   size_t n = 0;
   for (size_t j = 0; j < dataset->scaling.n_in; j++)
     if (!gpnn_scaling_keeps(&dataset->scaling, j))
-      fprintf(out, "%s%s", n++ > 0 ? ", " : "", gpnn_dataset_column_name(dataset, &at, j, shown));
+      fprintf(out, "%s%s", n++ > 0 ? ", " : "",
+              gpnn_schema_feature_name(&dataset->schema, &at, j, shown));
   if (n > 0) fprintf(out, n == 1 ? " (it does not vary)" : " (they do not vary)");
 }
 

@@ -300,7 +300,7 @@ static void warn_of_target(const struct cli *cli, const char *name,
   char shown[GPNN_MASK_BYTES];
   size_t j = dataset->coordinates == NULL ? SIZE_MAX : gpnn_dataset_find_copy_of_target(dataset);
   if (j == SIZE_MAX) return;
-  gpnn_dataset_column_name(dataset, NULL, dataset->coordinates[j].column, shown);
+  gpnn_schema_feature_name(&dataset->schema, NULL, dataset->coordinates[j].feature, shown);
   cli_warn(cli, "%s: input '%s' is the target in other units: is it known before that? (--drop)",
            name, shown);
 }
@@ -324,7 +324,8 @@ void describe_training(const struct cli *cli, const struct gpnn_table *table,
              scaling->method == GPNN_SCALING_WHITEN ? "directions of the inputs" : "inputs");
   for (size_t j = 0; j < scaling->n_in; j++)
     if (!gpnn_scaling_keeps(&dataset->scaling, j))
-      cli_note(cli, "dropped: column '%s'", gpnn_dataset_column_name(dataset, &at, j, shown));
+      cli_note(cli, "dropped: column '%s'",
+               gpnn_schema_feature_name(&dataset->schema, &at, j, shown));
   for (size_t t = 0; t <= dataset->n_more; t++)
     if (training->n_lacking[t] > 0)
       cli_note(cli, "%s: %zu of %zu rows lack target '%s'", name, training->n_lacking[t],
@@ -361,7 +362,7 @@ static void put_inputs(struct json *report, const struct gpnn_dataset *dataset, 
   json_open(report, kept ? "input" : "dropped", '[');
   for (size_t j = 0; j < dataset->scaling.n_in; j++)
     if (gpnn_scaling_keeps(&dataset->scaling, j) == kept)
-      json_text(report, NULL, gpnn_dataset_column_name(dataset, &at, j, name));
+      json_text(report, NULL, gpnn_schema_feature_name(&dataset->schema, &at, j, name));
   json_close(report, ']');
 }
 

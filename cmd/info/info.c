@@ -84,7 +84,7 @@ static void put_features(struct facts *facts, const struct gpnn_dataset *c)
   facts_open_list(facts, "input");
   for (size_t j = 0; j < s->n_in; j++) {
     facts_open_row(facts, NULL, '{');
-    facts_text(facts, "name", gpnn_dataset_column_name(c, &at, j, name));
+    facts_text(facts, "name", gpnn_schema_feature_name(&c->schema, &at, j, name));
     facts_number(facts, "mean", has_mean ? s->mean[j] : 0);
     if (s->method != GPNN_SCALING_WHITEN)
       facts_number(facts, "factor", has_mean ? s->weight[j] : 1);

@@ -51,6 +51,7 @@ enum gpnn_rng_purpose {
   GPNN_RNG_VIEWS = 92,         /* objects that two parties see in different columns */
   GPNN_RNG_ASK = 90,           /* rows of a pool to ask about */
   GPNN_RNG_ADVISE = 35,        /* rows that a learning curve is measured on */
+  GPNN_RNG_SCORES = 77,        /* rows that the scores of inputs are learnt from */
   GPNN_RNG_LIMITS = 36,        /* rows that the limits of inputs are estimated from */
   GPNN_RNG_DRAW = 37,          /* draws of rows that are predicted together */
   GPNN_RNG_MIXING = 38,        /* the scale that Student's t gives each such draw */

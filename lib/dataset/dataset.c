@@ -152,12 +152,13 @@ enum gpnn_status gpnn_dataset_list_coordinates(struct gpnn_dataset *dataset,
                                                struct gpnn_error *err)
 {
   const struct gpnn_scaling *scaling = &dataset->scaling;
-  size_t kept = 0, n_groups = 0, last = SIZE_MAX;
+  size_t kept = 0, n = 0, n_groups = 0, last = SIZE_MAX;
   *list = NULL;
   dataset->n_groups = scaling->n_out;
   if (scaling->method == GPNN_SCALING_WHITEN) return GPNN_OK;
   struct gpnn_feature *features = gpnn_alloc(scaling->n_in, 1, sizeof *features);
-  struct gpnn_coordinate *coordinates = gpnn_alloc(scaling->n_out, 1, sizeof *coordinates);
+  struct gpnn_coordinate *coordinates =
+      gpnn_alloc(gpnn_scaling_width(scaling), 1, sizeof *coordinates);
   if (features == NULL || coordinates == NULL) {
     free(features);
     free(coordinates);
@@ -166,22 +167,21 @@ enum gpnn_status gpnn_dataset_list_coordinates(struct gpnn_dataset *dataset,
   gpnn_schema_groups(&dataset->schema, features);
   for (size_t j = 0; j < scaling->n_in; j++) {
     if (!gpnn_scaling_keeps(scaling, j)) continue;
+    unsigned sight = scaling->sight == NULL ? GPNN_SIGHT_VALUE : scaling->sight[kept];
+    bool has_unit = features[j].has_unit;
+    kept++;
     n_groups += features[j].group != last;
     last = features[j].group;
-    coordinates[kept++] =
-        (struct gpnn_coordinate){j, j, (uint32_t)n_groups - 1, features[j].has_unit};
+    if (sight & GPNN_SIGHT_VALUE)
+      coordinates[n++] = (struct gpnn_coordinate){j, (uint32_t)n_groups - 1, has_unit, false};
+    if (sight == GPNN_SIGHT_BOTH) n_groups++;
+    if (sight & GPNN_SIGHT_SCORE)
+      coordinates[n++] = (struct gpnn_coordinate){j, (uint32_t)n_groups - 1, false, true};
   }
   free(features);
   dataset->n_groups = n_groups;
   dataset->coordinates = *list = coordinates;
   return GPNN_OK;
-}
-
-const char *gpnn_dataset_column_name(const struct gpnn_dataset *dataset,
-                                     struct gpnn_feature_cursor *at, size_t column,
-                                     char name[GPNN_MASK_BYTES])
-{
-  return gpnn_schema_feature_name(&dataset->schema, at, column, name);
 }
 
 /* The first coordinate of a group: groups follow each other. */
@@ -198,6 +198,17 @@ static size_t first_of_group(const struct gpnn_dataset *dataset, size_t group)
   return low;
 }
 
+/* Makes the name of an input that of its score, cut to the same room. */
+static const char *name_score(char name[GPNN_MASK_BYTES])
+{
+  static const char what[] = "score of ";
+  enum { BYTES = sizeof what - 1 };
+  memmove(name + BYTES, name, GPNN_MASK_BYTES - BYTES);
+  memcpy(name, what, BYTES);
+  name[GPNN_MASK_BYTES - 1] = '\0';
+  return name;
+}
+
 const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset,
                                     struct gpnn_feature_cursor *at, size_t group,
                                     char name[GPNN_MASK_BYTES])
@@ -206,8 +217,9 @@ const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset,
     snprintf(name, GPNN_MASK_BYTES, "direction %zu", group + 1);
     return name;
   }
-  size_t feature = dataset->coordinates[first_of_group(dataset, group)].feature;
-  return gpnn_schema_group_name(&dataset->schema, at, feature, name);
+  const struct gpnn_coordinate *coordinate = &dataset->coordinates[first_of_group(dataset, group)];
+  gpnn_schema_group_name(&dataset->schema, at, coordinate->feature, name);
+  return coordinate->is_score ? name_score(name) : name;
 }
 
 /* ---- copies -------------------------------------------------------------------------------- */

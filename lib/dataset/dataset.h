@@ -34,10 +34,11 @@ struct gpnn_transform; /* stats/transform.h */
 
 /* A standardised input: how it was made of the columns of the table. */
 struct gpnn_coordinate {
-  size_t feature; /* of the schema, as the steps (dataset/steps.h) leave it */
-  size_t column;  /* of the means and factors of the scaling */
+  size_t feature; /* of the schema, as the steps (dataset/steps.h) leave it, with its mean and
+                     factor in the scaling */
   uint32_t group; /* of those that share a lengthscale, from 0 */
   bool has_unit;  /* a coordinate of a point on the globe, in km */
+  bool is_score;  /* the normal score of the standardised feature (dataset/scores.h) */
 };
 
 /* The 'target' of a dataset that is no target's view. */
@@ -127,6 +128,7 @@ struct gpnn_dataset {
   const struct gpnn_stored *stored; /* of a model file (dataset/stored.h), which stands for n
                                        training rows that it does not have: 'x' and 'y' are NULL, as
                                        is 'calibration_x'.  NULL: the data are rows or a grid */
+  const struct gpnn_scores *scores; /* of the inputs of the index; NULL: they have none */
   const double *observed; /* n: the targets, standardised, where 'y' and 'noise' are pseudo-targets
                              and their noise (dataset/transformed.h), which 'calibration_y' and
                              'scaling' are not about; NULL: 'y' has the targets */
@@ -188,15 +190,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_search(const struct gpnn_dataset *
                                                      struct gpnn_search **search,
                                                      struct gpnn_error *err);
 
-/* The name of number 'column' of those that are standardised, whether it is kept or not, as
- * gpnn_schema_feature_name() has it. */
-const char *gpnn_dataset_column_name(const struct gpnn_dataset *dataset,
-                                     struct gpnn_feature_cursor *at, size_t column,
-                                     char name[GPNN_MASK_BYTES]);
-
-/* The name of a group of inputs, for messages: "hour", "lat,lon", "colour=red"; after whitening,
- * which mixes inputs, "direction 1" and so on.  Masked.  'at' may be NULL; it makes
- * names one after the other quick.  Returns 'name'. */
+/* The name of a group of inputs, for messages: "hour", "lat,lon", "colour=red", "score of hour";
+ * after whitening, which mixes inputs, "direction 1" and so on.  Masked.  'at' may be NULL; it
+ * makes names one after the other quick.  Returns 'name'. */
 const char *gpnn_dataset_group_name(const struct gpnn_dataset *dataset,
                                     struct gpnn_feature_cursor *at, size_t group,
                                     char name[GPNN_MASK_BYTES]);

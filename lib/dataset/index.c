@@ -312,6 +312,7 @@ void gpnn_index_close(struct gpnn_index *index)
   free(index->rotation);
   free(index->group);
   free(index->coordinates);
+  gpnn_scores_release(&index->scores);
   free(index->provenance);
   free(index->exchanged);
   free(index->present);

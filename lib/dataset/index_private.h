@@ -34,6 +34,7 @@ struct gpnn_index {
   double *lengthscale, *rotation;      /* owned; source.metric; NULL: none */
   uint32_t *group;                     /* owned; dataset.group */
   struct gpnn_coordinate *coordinates; /* owned; dataset.coordinates */
+  struct gpnn_scores scores;           /* dataset.scores points to it, if there are any */
   char *provenance;                    /* owned; dataset.provenance */
   uint64_t *exchanged;                 /* owned; dataset.exchanged; NULL: none */
   struct gpnn_index_present *present;  /* owned; for each target; NULL: all rows have all of them */

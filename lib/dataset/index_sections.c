@@ -307,6 +307,34 @@ static void decode_step(struct cursor *cursor, enum gpnn_step_number step, struc
   require(cursor, gpnn_step(step)->is_valid(learnt));
 }
 
+/* ---- scores of the inputs ------------------------------------------------------------------ */
+
+static bool has_scores(const struct gpnn_index_contents *contents)
+{
+  return contents->dataset->scores != NULL;
+}
+
+static void compose_scores(struct blob *blob, const struct gpnn_index_contents *contents)
+{
+  const struct gpnn_scores *scores = contents->dataset->scores;
+  for (size_t j = 0; j <= scores->d; j++) put_u64(blob, scores->first[j]);
+  put_f64s(blob, 2 * scores->first[scores->d], scores->knots);
+}
+
+static void decode_scores(struct cursor *cursor, struct gpnn_index *index)
+{
+  size_t d = index->dataset.d;
+  struct gpnn_scores *scores = &index->scores;
+  scores->first = take_array(cursor, d + 1, sizeof(uint64_t), sizeof *scores->first);
+  if (scores->first == NULL) return;
+  scores->d = d;
+  for (size_t j = 0; j <= d; j++) scores->first[j] = take_size(cursor);
+  scores->knots = take_f64s(cursor, scores->first[d], 2);
+  if (cursor->failed) return;
+  require(cursor, gpnn_scores_are_valid(scores));
+  index->dataset.scores = scores;
+}
+
 /* ---- search -------------------------------------------------------------------------------- */
 
 static void compose_search(struct blob *blob, const struct gpnn_index_contents *contents)
@@ -462,6 +490,7 @@ static const struct gpnn_index_section sections[] = {
     {CRITICAL("HAVE", 0, INDEX, REST), CODED(present), .has = is_partial},
     {CRITICAL("FACT", 0, GRID, COLUMNS), CODED_ELSEWHERE(factors)},
     {CRITICAL("GRID", 0, GRID, REST), CODED_ELSEWHERE(grid)},
+    {SPARE("SCOR", INDEX | MODEL), CODED(scores), .has = has_scores},
     {SPARE("OPTS", INDEX | GRID | MODEL), CODED(provenance)},
     {CRITICAL("CELL", 0, GRID, REST), .write = gpnn_index_write_cells},
     {CRITICAL("LEVL", 0, GRID, REST), .numbers = GPNN_INDEX_ANY,

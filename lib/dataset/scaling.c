@@ -467,6 +467,12 @@ bool gpnn_scaling_keeps(const struct gpnn_scaling *scaling, size_t j)
   return scaling->method != GPNN_SCALING_SCALE || scaling->weight[j] != 0;
 }
 
+size_t gpnn_scaling_width(const struct gpnn_scaling *scaling)
+{
+  return scaling->sight == NULL ? scaling->n_out
+                                : gpnn_scores_width(scaling->n_out, scaling->sight);
+}
+
 void gpnn_scaling_apply(const struct gpnn_scaling *scaling, const double *x, double *z)
 {
   size_t n_in = scaling->n_in, kept = 0;
@@ -488,6 +494,7 @@ void gpnn_scaling_apply(const struct gpnn_scaling *scaling, const double *x, dou
     }
     break;
   }
+  if (scaling->sight != NULL) gpnn_scores_see(scaling->scores, scaling->sight, z);
 }
 
 /* mean + sd * z + offset, without the digits that rounding may have changed. */

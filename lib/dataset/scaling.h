@@ -28,6 +28,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "dataset/scores.h"
 #include "dataset/steps.h"
 
 #ifdef __cplusplus
@@ -60,6 +61,10 @@ struct gpnn_scaling {
   struct gpnn_moments *more; /* n_more: of the further targets */
   size_t n_regressors;
   struct gpnn_moments *regressors; /* n_regressors */
+  /* Of a dataset that sees inputs by their scores (dataset/transformed.h): how it sees each of the
+   * n_out, borrowed; NULL: as they are. */
+  const unsigned char *sight;
+  const struct gpnn_scores *scores;
 };
 
 /* True unless column 'j' was dropped because it does not vary. */
@@ -112,8 +117,11 @@ gpnn_scaling_learn(struct gpnn_scaling *scaling, enum gpnn_scaling_method method
                    size_t n, size_t n_in, const struct gpnn_feature *features, const double *x,
                    const double *y, struct gpnn_error *err);
 
-/* Standardises one row: 'x' has n_in numbers, 'z' n_out.  They must not overlap, but under none and
- * scale z == x is allowed. */
+/* How many numbers a standardised row has: n_out, or more if inputs are seen by their scores. */
+size_t gpnn_scaling_width(const struct gpnn_scaling *scaling);
+
+/* Standardises one row: 'x' has n_in numbers, 'z' gpnn_scaling_width().  They must not overlap, but
+ * under none and scale z == x is allowed. */
 void gpnn_scaling_apply(const struct gpnn_scaling *scaling, const double *x, double *z);
 
 /* Standardises the n_regressors regressors of one row in place. */

@@ -109,8 +109,11 @@ static enum gpnn_status standardise(struct gpnn_training *training,
   enum gpnn_status status = learn_scaling(training, options, &source, rows->n_features, err);
   if (status == GPNN_OK)
     status = gpnn_dataset_list_coordinates(&training->dataset, &training->coordinates, err);
-  return status == GPNN_OK ? gpnn_training_standardise(training, &source, rows, drawn, err)
-                           : status;
+  if (status == GPNN_OK) status = gpnn_training_standardise(training, &source, rows, drawn, err);
+  if (status == GPNN_OK)
+    status = gpnn_scores_learn(&training->scores, &training->dataset, options->seed, err);
+  if (gpnn_scores_any(&training->scores)) training->dataset.scores = &training->scores;
+  return status;
 }
 
 /* Draws the 'c' of 'n' rows to hold out, in random and in ascending order, for the caller to
@@ -259,6 +262,7 @@ void gpnn_training_release(struct gpnn_training *training)
   gpnn_schema_release(&training->dataset.schema);
   gpnn_scaling_release(&training->dataset.scaling);
   free(training->coordinates);
+  gpnn_scores_release(&training->scores);
   gpnn_outlier_columns_release(&training->outlier_columns);
   gpnn_columns_map_release(&training->map);
   gpnn_spool_release(&training->read);

@@ -105,6 +105,7 @@ struct gpnn_training {
   size_t outlier_target;        /* the target it is of: 0 is the first */
   size_t outlier_rows;          /* training rows that have this target */
   struct gpnn_coordinate *coordinates;         /* dataset.coordinates */
+  struct gpnn_scores scores;                   /* dataset.scores points to it, if there are any */
   struct gpnn_outlier_columns outlier_columns; /* features that have cells beyond their limits */
   const char *volatile *watch; /* borrowed, or NULL; as in base/atomic_file.h, for its files */
 };

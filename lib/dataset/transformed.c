@@ -16,7 +16,15 @@ struct gpnn_transformed {
   struct target {
     struct gpnn_transform transform;
     double *y; /* owned: of training rows, then of calibration rows; NULL: not transformed */
+    double *x; /* owned: of the same rows, as they are seen; NULL: as they are, or as those of an
+                  earlier target */
   } * targets; /* owned */
+  struct seen {
+    unsigned char *sight;                /* owned; NULL: inputs are as they are */
+    struct gpnn_coordinate *coordinates; /* owned */
+    uint32_t *group;                     /* owned */
+    double *x; /* owned: those of the dataset, if it is no target's view */
+  } seen;
 };
 
 /* ---- which targets a transform takes ------------------------------------------------------- */
@@ -233,12 +241,107 @@ static void replace_target(struct gpnn_transformed *transformed, size_t t,
   follow_view(transformed, t);
 }
 
+/* ---- inputs -------------------------------------------------------------------------------- */
+
+/* What is seen of 'n' rows of 'd' inputs, written to 'seen'. */
+static void see_rows(const struct gpnn_scaling *scaling, size_t n, size_t d, const double *x,
+                     double *seen)
+{
+  size_t width = gpnn_scaling_width(scaling);
+  for (size_t i = 0; i < n; i++) {
+    memcpy(seen + i * width, x + i * d, d * sizeof *x);
+    gpnn_scores_see(scaling->scores, scaling->sight, seen + i * width);
+  }
+}
+
+/* Gives a view what is seen of its rows; '*x' owns it. */
+static enum gpnn_status see_view(const struct seen *seen, struct gpnn_dataset *view, double **x,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_scaling *scaling = &view->scaling;
+  size_t d = view->d, n = view->x == NULL ? 0 : view->n,
+         c = view->calibration_x == NULL ? 0 : view->n_calibration;
+  scaling->sight = seen->sight;
+  scaling->scores = view->scores;
+  size_t width = gpnn_scaling_width(scaling);
+  *x = gpnn_alloc(n + c, width, sizeof **x);
+  if (*x == NULL) return gpnn_fail_memory(err, "for the scores of the inputs");
+  see_rows(scaling, n, d, view->x, *x);
+  see_rows(scaling, c, d, view->calibration_x, *x + n * width);
+  view->x = *x;
+  if (c > 0) view->calibration_x = *x + n * width;
+  view->mapping = (struct gpnn_mapping){0};
+  view->d = width;
+  return GPNN_OK;
+}
+
+/* Lists what the inputs are that a dataset sees now. */
+static enum gpnn_status list_seen(struct seen *seen, struct gpnn_dataset *dataset,
+                                  struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_dataset_list_coordinates(dataset, &seen->coordinates, err);
+  if (status != GPNN_OK) return status;
+  seen->group = gpnn_alloc(dataset->d, 1, sizeof *seen->group);
+  if (seen->group == NULL) return gpnn_fail_memory(err, "for the scores of the inputs");
+  for (size_t j = 0; j < dataset->d; j++) seen->group[j] = seen->coordinates[j].group;
+  dataset->group = seen->group;
+  return GPNN_OK;
+}
+
+/* Gives the view of target 't' what is seen of its rows, which may be those of 'dataset' or of an
+ * earlier target. */
+static enum gpnn_status see_target(struct gpnn_transformed *transformed,
+                                   const struct gpnn_dataset *dataset, size_t t,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_dataset *view = &transformed->source.views[t];
+  const struct gpnn_dataset *was = gpnn_dataset_target(dataset, t), *as = NULL;
+  if (was->x == dataset->x && was->calibration_x == dataset->calibration_x)
+    as = &transformed->dataset;
+  if (as == NULL) {
+    enum gpnn_status status = see_view(&transformed->seen, view, &transformed->targets[t].x, err);
+    if (status != GPNN_OK) return status;
+  } else {
+    view->x = as->x;
+    view->calibration_x = as->calibration_x;
+    view->mapping = as->mapping;
+    view->d = as->d;
+    view->scaling.sight = as->scaling.sight;
+    view->scaling.scores = as->scaling.scores;
+  }
+  view->n_groups = transformed->dataset.n_groups;
+  view->group = transformed->dataset.group;
+  view->coordinates = transformed->dataset.coordinates;
+  return GPNN_OK;
+}
+
+/* Lets all views see their inputs as 'sight' says.  The search that is stored is of others. */
+static enum gpnn_status see(struct gpnn_transformed *transformed,
+                            const struct gpnn_dataset *dataset, const unsigned char *sight,
+                            struct gpnn_error *err)
+{
+  struct gpnn_dataset *seeing = &transformed->dataset;
+  struct seen *seen = &transformed->seen;
+  seen->sight = gpnn_alloc(dataset->d, 1, sizeof *seen->sight);
+  if (seen->sight == NULL) return gpnn_fail_memory(err, "for the scores of the inputs");
+  memcpy(seen->sight, sight, dataset->d);
+  enum gpnn_status status = see_view(seen, seeing, &seen->x, err);
+  if (status == GPNN_OK) status = list_seen(seen, seeing, err);
+  if (status != GPNN_OK || seeing->source == NULL) return status;
+  transformed->source.load = NULL;
+  transformed->source.report.kind = GPNN_SEARCH_AUTO;
+  transformed->source.metric = (struct gpnn_search_metric){NULL, NULL};
+  for (size_t t = 0; t < transformed->n_targets && status == GPNN_OK; t++)
+    status = see_target(transformed, dataset, t, err);
+  return status;
+}
+
 enum gpnn_status gpnn_transformed_new(struct gpnn_transformed **transformed,
                                       const struct gpnn_dataset *dataset,
-                                      const struct gpnn_transform *const transforms[],
-                                      const struct gpnn_pseudo_targets *pseudo,
-                                      struct gpnn_error *err)
+                                      const struct gpnn_changes *changes, struct gpnn_error *err)
 {
+  const struct gpnn_transform *const *transforms = changes->transforms;
+  const struct gpnn_pseudo_targets *pseudo = changes->pseudo;
   struct gpnn_transformed *new = calloc(1, sizeof *new);
   if (new == NULL) return gpnn_fail_memory(err, "for transformed targets");
   new->n_targets = gpnn_dataset_n_targets(dataset);
@@ -246,7 +349,8 @@ enum gpnn_status gpnn_transformed_new(struct gpnn_transformed **transformed,
   enum gpnn_status status =
       new->targets == NULL ? gpnn_fail_memory(err, "for transformed targets") : GPNN_OK;
   if (status == GPNN_OK) status = copy_views(new, dataset, err);
-  for (size_t t = 0; t < new->n_targets &&status == GPNN_OK; t++)
+  if (status == GPNN_OK && changes->sight != NULL) status = see(new, dataset, changes->sight, err);
+  for (size_t t = 0; t < new->n_targets &&status == GPNN_OK &&transforms != NULL; t++)
     if (transforms[t] != NULL && transforms[t]->kind != GPNN_TRANSFORM_NONE)
       status = transform_target(new, t, transforms[t], err);
   for (size_t t = 0; t < new->n_targets &&status == GPNN_OK &&pseudo != NULL; t++)
@@ -272,8 +376,14 @@ const struct gpnn_dataset *gpnn_transformed_target(const struct gpnn_transformed
 void gpnn_transformed_free(struct gpnn_transformed *transformed)
 {
   if (transformed == NULL) return;
-  for (size_t t = 0; t < transformed->n_targets && transformed->targets != NULL; t++)
+  for (size_t t = 0; t < transformed->n_targets && transformed->targets != NULL; t++) {
     free(transformed->targets[t].y);
+    free(transformed->targets[t].x);
+  }
+  free(transformed->seen.sight);
+  free(transformed->seen.coordinates);
+  free(transformed->seen.group);
+  free(transformed->seen.x);
   free(transformed->targets);
   free(transformed->source.views);
   free(transformed);

@@ -1,8 +1,8 @@
 /*
  * transformed: a dataset whose targets have been taken through transforms (stats/transform.h), or
- * replaced by pseudo-targets.
+ * replaced by pseudo-targets; or whose inputs are seen by their scores (dataset/scores.h).
  *
- * Everything but the targets is shared with the original dataset, which must outlive it.  So a
+ * Everything else is shared with the original dataset, which must outlive it.  So a
  * model of a transformed view works as it does of any other, on targets that are more nearly
  * normal; how predictions return to the units of the target is left to likelihood/distribution.h.
  * Memory: a number for each row and each transformed target.
@@ -10,6 +10,10 @@
  * A pseudo-target, with a noise variance of its own for each row, makes regression of what is none:
  * with counts it stands for the latent function at the row (likelihood/count.h).  Pseudo-targets
  * are computed with parameters and stored with them (container/state.h).
+ *
+ * Inputs that are seen by their scores are other numbers, and may be more: a dataset that sees them
+ * so has a copy of its rows, whose search is built when asked for, and its scaling standardises
+ * rows to what it sees.
  *
  * Threads: a transformed dataset is read-only and may be shared freely.
  */
@@ -60,20 +64,28 @@ struct gpnn_pseudo_targets {
   const double *y, *noise;
 };
 
+/* What becomes of a dataset; any of it may be NULL. */
+struct gpnn_changes {
+  const struct gpnn_transform *const *transforms; /* of the target of each view: copied; NULL or the
+                                                     kind none leaves a target as it is */
+  const struct gpnn_pseudo_targets *pseudo;       /* of each view, instead of its target */
+  const unsigned char *sight; /* d: how inputs are seen (enum gpnn_sight); copied.  All that are not
+                                 seen by their value alone have scores */
+};
+
 /*
- * Transforms the target of each of the dataset's views by its entry of 'transforms', which are
- * copied; NULL, or the kind none, leaves it as it is.  Or replaces it by its entry of 'pseudo', an
- * array of the same length; 'pseudo' may be NULL.  The dataset must not be transformed itself.
- * Free it with gpnn_transformed_free(), after all that uses its views.
+ * Changes a dataset.  Targets must not have been transformed before, if they are to be now, nor
+ * inputs been seen by their scores.  Free it with gpnn_transformed_free(), after all that uses its
+ * views.
  *
  * GPNN_EDATA names the target and a row of the index: a training or calibration target is not
  * positive under log or boxcox; or rows have known noise variances or offsets, which apply to the
  * target itself and not to a function of it.  GPNN_ENOMEM.  '*transformed' is then not set.
  */
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_transformed_new(struct gpnn_transformed **transformed, const struct gpnn_dataset *dataset,
-                     const struct gpnn_transform *const transforms[],
-                     const struct gpnn_pseudo_targets *pseudo, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_transformed_new(struct gpnn_transformed **transformed,
+                                                      const struct gpnn_dataset *dataset,
+                                                      const struct gpnn_changes *changes,
+                                                      struct gpnn_error *err);
 
 /* The transformed dataset, in the view of the original: 'y' is transformed if that is the view of a
  * transformed target.  Valid until it is freed. */

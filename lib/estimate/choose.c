@@ -25,7 +25,7 @@ void gpnn_choice_release(struct gpnn_choice *c)
   }
   free(c->trials);
   free(c->whitening);
-  free(c->x);
+  gpnn_choice_release_views(c);
   free(c->self);
   free(c->share);
   free(c->y);
@@ -140,15 +140,15 @@ static enum gpnn_status name_targets(const struct gpnn_choice *c, struct gpnn_ch
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_choice_fit(const struct gpnn_choice *c,
-                                 const struct gpnn_fit_options *options,
+enum gpnn_status gpnn_choice_fit(struct gpnn_choice *c, const struct gpnn_fit_options *options,
                                  struct gpnn_choose_trial *trial, struct gpnn_error *err)
 {
   trial->params = gpnn_alloc(c->n_targets, 1, sizeof *trial->params);
   if (trial->params == NULL) return gpnn_fail_memory(err, "for the parameters");
   trial->n_targets = c->n_targets;
-  enum gpnn_status status =
-      gpnn_fit(c->n_targets, c->targets, options, trial->params, &trial->fit, err);
+  enum gpnn_status status = gpnn_choice_see(c, trial->sight, err);
+  if (status == GPNN_OK)
+    status = gpnn_fit(c->n_targets, c->targets, options, trial->params, &trial->fit, err);
   bool is_number = c->head == &gpnn_choose_numbers;
   for (size_t t = 0; t < c->n_targets && is_number; t++)
     trial->params[t].likelihood = c->options->likelihood;
@@ -165,6 +165,7 @@ static struct gpnn_candidate describe(const struct gpnn_choice *c,
                                  .smoothness = plan->fit.smoothness,
                                  .ard = plan->fit.ard,
                                  .rotate = plan->rotate,
+                                 .sight = plan->sight,
                                  .objective = fit->objective,
                                  .exact = is_of_all,
                                  .k = fit->k,
@@ -185,13 +186,31 @@ static bool is_level(const struct gpnn_choice *c, const struct gpnn_choose_trial
   return better <= standard_error;
 }
 
+/* Fits a candidate that may see inputs otherwise than what it goes on from. */
+static enum gpnn_status fit_lifted(struct gpnn_choice *c, const struct gpnn_choose_plan *plan,
+                                   struct gpnn_choose_trial *trial, struct gpnn_error *err)
+{
+  struct gpnn_fit_options fit = plan->fit;
+  bool sees_more = plan->before != NULL && plan->before->sight != plan->sight;
+  if (!sees_more) return gpnn_choice_fit(c, &fit, trial, err);
+  struct gpnn_parameters *starts = gpnn_alloc(c->n_targets, 1, sizeof *starts);
+  if (starts == NULL) return gpnn_fail_memory(err, "for a choice");
+  enum gpnn_status status = gpnn_choice_see(c, plan->sight, err);
+  if (status == GPNN_OK) status = gpnn_choice_lift(c, plan->before, plan->sight, starts, err);
+  fit.start = starts;
+  if (status == GPNN_OK) status = gpnn_choice_fit(c, &fit, trial, err);
+  for (size_t t = 0; t < c->n_targets; t++) free(starts[t].covariance.lengthscale);
+  free(starts);
+  return status;
+}
+
 enum gpnn_status gpnn_choice_try(struct gpnn_choice *c, const struct gpnn_choose_plan *plan,
                                  struct gpnn_error *err)
 {
-  struct gpnn_choose_trial trial = {.before = plan->before, .how = plan->fit};
+  struct gpnn_choose_trial trial = {.sight = plan->sight, .before = plan->before, .how = plan->fit};
   trial.loss = gpnn_alloc(GPNN_CHOOSE_COUNTS, c->n, sizeof *trial.loss);
   if (trial.loss == NULL) return gpnn_fail_memory(err, "for a choice");
-  enum gpnn_status status = gpnn_choice_fit(c, &plan->fit, &trial, err);
+  enum gpnn_status status = fit_lifted(c, plan, &trial, err);
   trial.candidate = describe(c, plan, &trial.fit);
   if (status == GPNN_OK) {
     status = c->head->score(c, &trial, gpnn_choice_first_counts(c), err);
@@ -202,7 +221,9 @@ enum gpnn_status gpnn_choice_try(struct gpnn_choice *c, const struct gpnn_choose
     status = gpnn_choice_keep(c, &trial, err);
   }
   gpnn_choose_trial_release(&trial);
-  return status == GPNN_ENUMERIC ? GPNN_OK : status;
+  if (status == GPNN_OK || status == GPNN_ENUMERIC)
+    status = gpnn_choice_see(c, GPNN_SIGHT_VALUE, err);
+  return status;
 }
 
 /* ---- a table of candidates ------------------------------------------------------------------ */
@@ -311,6 +332,9 @@ static bool make_plan(const struct gpnn_choice *c, const struct gpnn_choose_row 
       .fit = c->start, .before = find_base(c, row->from), .is_simpler = row->is_simpler};
   if (plan->before != NULL) plan->fit = gpnn_choice_go_on(plan->before, c->start);
   if (!set_kernel(c, row, &plan->fit)) return false;
+  plan->sight = row->sight != 0        ? row->sight
+                : plan->before != NULL ? plan->before->sight
+                                       : GPNN_SIGHT_VALUE;
   if (row->isotropic) plan->fit.ard = false;
   set_rotation(c, row, plan);
   set_descent(c, row, plan);
@@ -470,8 +494,9 @@ static enum gpnn_status begin(struct gpnn_choice *c, struct gpnn_error *err)
 /* Fits the only candidate, unscored, on all rows, where there is nothing to choose. */
 static enum gpnn_status fit_only(struct gpnn_choice *c, struct gpnn_error *err)
 {
-  const struct gpnn_choose_plan plan = {.fit = c->start, .rotate = c->rotate};
-  struct gpnn_choose_trial trial = {0};
+  const struct gpnn_choose_plan plan = {
+      .fit = c->start, .rotate = c->rotate, .sight = GPNN_SIGHT_VALUE};
+  struct gpnn_choose_trial trial = {.sight = plan.sight};
   enum gpnn_status status = gpnn_choice_fit(c, &plan.fit, &trial, err);
   trial.candidate = describe(c, &plan, &trial.fit);
   if (status == GPNN_OK) status = gpnn_choice_keep(c, &trial, err);
@@ -483,12 +508,12 @@ static enum gpnn_status fit_only(struct gpnn_choice *c, struct gpnn_error *err)
 static enum gpnn_status choose_in(struct gpnn_choice *c, const struct gpnn_choice_rows *narrow,
                                   const struct gpnn_choice_rows *wide, struct gpnn_error *err)
 {
-  gpnn_choice_use_rows(c, narrow->targets);
-  enum gpnn_status status = begin(c, err);
+  enum gpnn_status status = gpnn_choice_use_rows(c, narrow->targets, err);
+  if (status == GPNN_OK) status = begin(c, err);
   if (status != GPNN_OK) return status;
   if (!c->head->is_open(c)) {
-    gpnn_choice_use_rows(c, wide->targets);
-    return fit_only(c, err);
+    status = gpnn_choice_use_rows(c, wide->targets, err);
+    return status == GPNN_OK ? fit_only(c, err) : status;
   }
   status = gpnn_choice_draw_rows(c, err);
   if (status == GPNN_OK) status = c->head->race(c, err);
@@ -499,10 +524,12 @@ static enum gpnn_status choose_in(struct gpnn_choice *c, const struct gpnn_choic
 }
 
 /* What the numbers of a target need once the choice is made for its distinct rows. */
-static enum gpnn_status complete_numbers(struct gpnn_choice *c, size_t n_all,
+static enum gpnn_status complete_numbers(struct gpnn_choice *c, enum gpnn_sight sight, size_t n_all,
                                          struct gpnn_parameters *params, struct gpnn_error *err)
 {
   size_t n_distinct = c->dataset->n;
+  enum gpnn_status status = gpnn_choice_see(c, sight, err);
+  if (status != GPNN_OK) return status;
   if (c->options->neighbours && n_distinct < n_all)
     take_all_neighbours(c->n_targets, params, n_distinct, n_all);
   return gpnn_fit_find_spacing(c->dataset, params, &c->options->fit, &c->report->fit, err);
@@ -516,6 +543,20 @@ static enum gpnn_status check_labels(const struct gpnn_dataset *dataset, struct 
     return gpnn_fail(err, GPNN_EDATA, "estimation needs at least 2 rows; there are %zu",
                      dataset->n);
   return GPNN_OK;
+}
+
+/* Draws the larger sample, and the smaller one from it.  Samples are of the values: what candidates
+ * see is made of them. */
+static enum gpnn_status draw_samples(struct gpnn_choice *c, struct gpnn_choice_rows *wide,
+                                     struct gpnn_choice_rows *narrow, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_choice_see(c, GPNN_SIGHT_VALUE, err);
+  if (status == GPNN_OK) status = gpnn_choice_draw_sample(wide, c, c->head->wide_rows(c), err);
+  if (status != GPNN_OK) return status;
+  struct gpnn_choice of_wide = *c;
+  of_wide.targets = wide->targets;
+  of_wide.dataset = wide->targets[0];
+  return gpnn_choice_draw_sample(narrow, &of_wide, c->options->sample_rows, err);
 }
 
 enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[],
@@ -537,14 +578,13 @@ enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[
   bool of_labels = c.head == &gpnn_choose_labels;
   enum gpnn_status status = of_labels ? check_labels(c.dataset, err) : GPNN_OK;
   if (status == GPNN_OK) status = gpnn_choice_take_distinct(&distinct, &c, err);
-  if (status == GPNN_OK) gpnn_choice_use_rows(&c, distinct.targets);
-  if (status == GPNN_OK) status = gpnn_choice_draw_sample(&wide, &c, c.head->wide_rows(&c), err);
-  if (status == GPNN_OK) gpnn_choice_use_rows(&c, wide.targets);
-  if (status == GPNN_OK) status = gpnn_choice_draw_sample(&narrow, &c, options->sample_rows, err);
+  if (status == GPNN_OK) status = gpnn_choice_use_rows(&c, distinct.targets, err);
+  if (status == GPNN_OK) status = draw_samples(&c, &wide, &narrow, err);
   if (status == GPNN_OK) status = choose_in(&c, &narrow, &wide, err);
   if (status == GPNN_OK) status = hand_over(&c, params, err);
-  if (status == GPNN_OK) gpnn_choice_use_rows(&c, distinct.targets);
-  if (status == GPNN_OK && !of_labels) status = complete_numbers(&c, targets[0]->n, params, err);
+  if (status == GPNN_OK) status = gpnn_choice_use_rows(&c, distinct.targets, err);
+  if (status == GPNN_OK && !of_labels)
+    status = complete_numbers(&c, own.chosen.sight, targets[0]->n, params, err);
   if (status == GPNN_OK) *report = own;
   gpnn_choice_release(&c);
   gpnn_choice_release_rows(&narrow);

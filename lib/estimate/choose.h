@@ -121,6 +121,7 @@ struct gpnn_choose_options {
   enum gpnn_rotate rotate;         /* used if the rotation is not chosen */
   bool kernel, ard, neighbours, k; /* true: choose it */
   bool rotation;
+  bool scores;             /* true: choose how inputs that have scores are seen */
   bool objective;          /* true: the effort determines the objective */
   size_t sample_rows;      /* rows on which candidates are compared; 0: all */
   size_t last_sample_rows; /* rows on which the best continues, or on which everything is done if
@@ -139,6 +140,7 @@ struct gpnn_candidate {
   double smoothness;
   bool ard;
   enum gpnn_rotate rotate;
+  enum gpnn_sight sight; /* of inputs that have scores */
   enum gpnn_objective_kind objective;
   bool exact; /* fitted by one block of all rows, and predicts from all rows */
   size_t k;   /* neighbours in the objective; 0 under blocks */

@@ -52,6 +52,11 @@ static bool kernel_is_open_in_small(const struct gpnn_choice *c)
   return c->options->kernel && !is_large(c);
 }
 
+static bool scores_are_open(const struct gpnn_choice *c)
+{
+  return gpnn_choice_has_scores(c);
+}
+
 static bool isotropic_is_open(const struct gpnn_choice *c)
 {
   return c->tries_isotropic;
@@ -109,6 +114,12 @@ static bool has_best(const struct gpnn_choice *c)
   return gpnn_choice_best(c) != NULL;
 }
 
+static bool best_is_plain(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  return best != NULL && best->sight == GPNN_SIGHT_VALUE;
+}
+
 static bool leader_has_ard(const struct gpnn_choice *c)
 {
   return c->line[0]->candidate.ard;
@@ -139,6 +150,8 @@ static const struct gpnn_choose_row kernels[] = {
     {kernel_is_open_in_small, .kernel = "rbf", .is_early = true},
     {kernel_is_open_in_large, .from = GPNN_FROM_BEST, .kernel = "exp", .is_early = true, .part = 3},
     {kernel_is_open_in_large, .from = GPNN_FROM_BEST, .kernel = "rbf", .is_early = true, .part = 3},
+    {scores_are_open, has_best, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH, .is_early = true},
+    {scores_are_open, best_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE, .is_early = true},
     {isotropic_is_open, has_best, .isotropic = true, .is_early = true, .is_simpler = true},
 };
 
@@ -243,8 +256,27 @@ static struct gpnn_choose_trial *runner_up(const struct gpnn_choice *c)
 
 /* ---- all rows ------------------------------------------------------------------------------- */
 
+/* Fits as a trial sees the inputs; 'before', which may see them otherwise, is what 'fit' starts
+ * from, if it starts from anything. */
+static enum gpnn_status fit_as_seen(struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
+                                    const struct gpnn_parameters *before,
+                                    struct gpnn_fit_options *fit, struct gpnn_parameters *params,
+                                    struct gpnn_fit_report *report, struct gpnn_error *err)
+{
+  struct gpnn_parameters start = {0}, kept = *before;
+  const struct gpnn_choose_trial from = {.n_targets = 1, .params = &kept};
+  bool sees_more = trial->before != NULL && trial->before->sight != trial->sight;
+  enum gpnn_status status = gpnn_choice_see(c, trial->sight, err);
+  if (status == GPNN_OK && sees_more)
+    status = gpnn_choice_lift(c, &from, trial->sight, &start, err);
+  if (sees_more) fit->start = &start;
+  if (status == GPNN_OK) status = gpnn_fit(1, c->targets, fit, params, report, err);
+  if (sees_more) free(start.covariance.lengthscale);
+  return status;
+}
+
 /* Repeats with all rows the descents that led to a trial. */
-static enum gpnn_status repeat(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
+static enum gpnn_status repeat(struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
                                struct gpnn_parameters *params, struct gpnn_fit_report *report,
                                struct gpnn_error *err)
 {
@@ -264,13 +296,13 @@ static enum gpnn_status repeat(const struct gpnn_choice *c, const struct gpnn_ch
   fit.steps = trial->how.steps;
   fit.rate = trial->how.rate;
   fit.learn_rotation = trial->how.learn_rotation;
-  if (status == GPNN_OK) status = gpnn_fit(1, c->targets, &fit, params, report, err);
+  if (status == GPNN_OK) status = fit_as_seen(c, trial, &before, &fit, params, report, err);
   gpnn_parameters_release(&before);
   return status;
 }
 
 /* Lets a trial go on with all rows for a while. */
-static enum gpnn_status settle(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
+static enum gpnn_status settle(struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
                                struct gpnn_parameters *params, struct gpnn_fit_report *report,
                                struct gpnn_error *err)
 {
@@ -281,12 +313,13 @@ static enum gpnn_status settle(const struct gpnn_choice *c, const struct gpnn_ch
   fit.steps = (c->start.steps + PART - 1) / PART;
   fit.rate = is_rotated ? rotation_rate(c) / 2 : later_rate / 2;
   fit.learn_rotation = is_rotated;
-  return gpnn_fit(1, c->targets, &fit, params, report, err);
+  enum gpnn_status status = gpnn_choice_see(c, trial->sight, err);
+  return status == GPNN_OK ? gpnn_fit(1, c->targets, &fit, params, report, err) : status;
 }
 
 /* If the rows kept for the score would have mattered to the fit of a trial, fits it to all rows:
  * again if they are few, or else for a little longer. */
-static enum gpnn_status refit(const struct gpnn_choice *c, struct gpnn_choose_trial *trial,
+static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
                               struct gpnn_error *err)
 {
   enum { FEW = 6000 };

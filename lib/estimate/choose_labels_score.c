@@ -127,11 +127,12 @@ static void note_best(const struct gpnn_choice *c, struct gpnn_choose_trial *tri
 enum gpnn_status gpnn_labels_score(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
                                    size_t n_counts, struct gpnn_error *err)
 {
+  enum gpnn_status status = gpnn_choice_see(c, trial->sight, err);
+  if (status != GPNN_OK) return status;
   const struct gpnn_dataset *dataset = c->dataset;
   size_t d = dataset->d, m = c->counts[n_counts - 1];
   double *lengthscale = gpnn_alloc(d, 1, sizeof *lengthscale), *map = NULL;
   int64_t *neighbour = gpnn_alloc(c->n, m, sizeof *neighbour);
-  enum gpnn_status status = GPNN_OK;
   if (lengthscale == NULL || neighbour == NULL) status = gpnn_fail_memory(err, "for a choice");
   if (status == GPNN_OK) {
     gpnn_covariance_expand(&trial->params->covariance, d, dataset->group, lengthscale);

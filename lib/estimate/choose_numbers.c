@@ -20,6 +20,11 @@ static bool kernel_is_given(const struct gpnn_choice *c)
   return !c->options->kernel;
 }
 
+static bool scores_are_open(const struct gpnn_choice *c)
+{
+  return gpnn_choice_has_scores(c);
+}
+
 static bool isotropic_is_open(const struct gpnn_choice *c)
 {
   return c->tries_isotropic;
@@ -77,6 +82,12 @@ static bool has_best(const struct gpnn_choice *c)
   return gpnn_choice_best(c) != NULL;
 }
 
+static bool best_is_plain(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  return best != NULL && best->sight == GPNN_SIGHT_VALUE;
+}
+
 /* A single lengthscale cannot be rotated. */
 static bool best_has_ard(const struct gpnn_choice *c)
 {
@@ -104,6 +115,10 @@ static const struct gpnn_choose_row normal[] = {
     {kernel_is_open, .kernel = "exp", .is_early = true},
     {kernel_is_open, .kernel = "matern52", .after = "matern32", .is_early = true},
     {kernel_is_open, .kernel = "rbf", .after = "matern52", .is_early = true},
+    {scores_are_open, has_best, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH, .is_early = true,
+     .part = 2},
+    {scores_are_open, best_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE, .is_early = true,
+     .part = 2},
     {k_is_open_beyond_32, has_best, GPNN_FROM_BEST, .k = 64, .is_early = true, .part = 2},
     {k_is_open_beyond_64, has_best, GPNN_FROM_BEST, .k = 128, .is_early = true, .part = 2},
     {k_is_open_beyond_128, has_best, GPNN_FROM_BEST, .k = 256, .is_early = true, .part = 2},
@@ -144,6 +159,8 @@ static const struct gpnn_choose_row exact[] = {
     {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "exp"},
     {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "matern52"},
     {kernel_is_open, best_is_exact, GPNN_FROM_LAST, .kernel = "rbf", .after = "matern52"},
+    {scores_are_open, has_best, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH},
+    {scores_are_open, best_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE},
 };
 
 /* In the larger sample, where nearer rows may favour a smoother kernel. */
@@ -328,16 +345,17 @@ static struct gpnn_choose_plan continue_trial(const struct gpnn_choice *c,
     fit.block_size = c->dataset->n;
     fit.k = c->options->fit.k;
   }
-  return (struct gpnn_choose_plan){.fit = fit, .rotate = candidate->rotate};
+  return (struct gpnn_choose_plan){
+      .fit = fit, .rotate = candidate->rotate, .sight = candidate->sight};
 }
 
 /* If the rows kept for the score would have mattered to the fit of a trial, continues it on all
  * rows. */
-static enum gpnn_status refit(const struct gpnn_choice *c, struct gpnn_choose_trial *best,
+static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_choose_trial *best,
                               struct gpnn_error *err)
 {
   const struct gpnn_choose_options *given = c->options;
-  struct gpnn_choose_trial trial = {0};
+  struct gpnn_choose_trial trial = {.sight = best->sight};
   struct gpnn_fit_options fit = continue_trial(c, best, (given->fit.steps + 1) / 2).fit;
   bool by_blocks = best->candidate.objective == GPNN_OBJECTIVE_BLOCK;
   if (!best->candidate.exact && (by_blocks || gpnn_choice_rows_left(c, fit.rows) == fit.rows))
@@ -407,8 +425,8 @@ static enum gpnn_status widen(struct gpnn_choice *c, const struct gpnn_dataset *
   size_t steps = (c->options->fit.steps + 3) / 4;
   struct gpnn_choose_plan plan = continue_trial(c, gpnn_choice_best(c), steps);
   plan.fit.refresh = steps;
-  gpnn_choice_use_rows(&wider, targets);
-  enum gpnn_status status = gpnn_choice_draw_rows(&wider, err);
+  enum gpnn_status status = gpnn_choice_use_rows(&wider, targets, err);
+  if (status == GPNN_OK) status = gpnn_choice_draw_rows(&wider, err);
   if (status == GPNN_OK) status = gpnn_choice_try(&wider, &plan, err);
   if (status == GPNN_OK) status = widen_other(c, &wider, steps, err);
   wider.start = plan.fit;

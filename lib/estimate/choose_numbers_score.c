@@ -11,6 +11,7 @@
 #include "likelihood/head.h"
 #include "likelihood/scale.h"
 #include "models/heldout.h"
+#include "models/mixture.h"
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
@@ -264,7 +265,8 @@ enum gpnn_status gpnn_numbers_score(struct gpnn_choice *c, struct gpnn_choose_tr
   if (candidate->exact) n_counts = 1;
   candidate->nll = candidate->standard_error = NAN;
   candidate->neighbours = numbers[0];
-  enum gpnn_status status = predict(c, trial, n_counts, &tally, err);
+  enum gpnn_status status = gpnn_choice_see(c, trial->sight, err);
+  if (status == GPNN_OK) status = predict(c, trial, n_counts, &tally, err);
   for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
     trial->nll[k] = NAN;
     trial->rmse[k] = sqrt(tally.square[k]);
@@ -363,65 +365,85 @@ void gpnn_numbers_choose_neighbours(struct gpnn_choice *c)
 
 /* ---- the scale of the chosen candidate ------------------------------------------------------ */
 
-/* Predicts the first rows, and estimates the scale from them. */
-static enum gpnn_status estimate_scale(struct gpnn_choice *c, const struct gpnn_model *model,
-                                       struct gpnn_parameters *params, struct gpnn_error *err)
-{
-  struct gpnn_counts counts = {0};
-  struct gpnn_heldout heldout = {0};
-  struct gpnn_scale_law law;
-  const struct gpnn_latent latent = {
-      .mean = c->mean, .variance = c->latent, .misfit = c->misfit, .nearest = c->loss};
-  enum gpnn_status status = load(c, model, &heldout, err);
-  if (heldout.query.n > GPNN_CHOOSE_LAST_ROWS) heldout.query.n = GPNN_CHOOSE_LAST_ROWS;
-  if (status == GPNN_OK) status = gpnn_model_predict(model, &heldout.query, &latent, &counts, err);
-  struct gpnn_scale_rows rows = rows_at(c, params, 0);
-  rows.n = heldout.query.n;
-  rows.nearest = c->loss;
-  if (status == GPNN_OK) status = gpnn_scale_fit(&rows, params->likelihood, true, &law, err);
-  gpnn_heldout_release(&heldout);
-  if (status != GPNN_OK) return status;
-  params->scale = law.scale;
-  params->degrees = law.degrees;
-  return GPNN_OK;
-}
+/* Models of the members of the stack, each of its first target, and what they predict of one
+ * target's first rows. */
+struct members {
+  struct gpnn_model *first[GPNN_CHOOSE_MEMBERS]; /* owned */
+  size_t n;
+  struct gpnn_latent latent[GPNN_CHOOSE_MEMBERS + 1]; /* in c, but for 'nearest'; the last is of all
+                                                         together */
+  double *nearest;                                    /* owned */
+};
 
-/* Estimates the scale of every target; 'views' are their parameters, which all share a metric. */
-static enum gpnn_status estimate_all(struct gpnn_choice *c, struct gpnn_parameters *views,
-                                     struct gpnn_error *err)
+/* Predicts target 't' from one member, which sees the inputs in its own way. */
+static enum gpnn_status predict_member(struct gpnn_choice *c, struct members *members, size_t k,
+                                       size_t t, size_t *n_rows, struct gpnn_error *err)
 {
   const struct gpnn_model_options options = {.threads = c->options->fit.threads};
-  struct gpnn_model *first = NULL;
-  enum gpnn_status status = GPNN_OK;
-  for (size_t t = 0; t < c->n_targets && status == GPNN_OK; t++) {
-    const struct gpnn_channel channel = {c->targets[t], &views[t]};
-    struct gpnn_model *model = NULL;
-    if (t == 0)
-      status = gpnn_model_new(&first, 1, &channel, &options, err);
-    else
-      status = gpnn_model_with(first, &channel, &model, err);
-    if (status == GPNN_OK) status = estimate_scale(c, t == 0 ? first : model, &views[t], err);
-    gpnn_model_free(model);
-  }
-  gpnn_model_free(first);
+  struct gpnn_choose_trial *trial = k == 0 ? gpnn_choice_best(c) : c->stack.trial[k];
+  struct gpnn_model *model = NULL;
+  struct gpnn_heldout heldout = {0};
+  struct gpnn_counts counts = {0};
+  enum gpnn_status status = gpnn_choice_see(c, trial->sight, err);
+  if (status != GPNN_OK) return status;
+  const struct gpnn_channel channel = {c->targets[t], &trial->params[t]};
+  if (t == 0)
+    status = gpnn_model_new(&members->first[k], 1, &channel, &options, err);
+  else /* all targets share a metric */
+    status = gpnn_model_with(members->first[k], &channel, &model, err);
+  const struct gpnn_model *of = t == 0 ? members->first[k] : model;
+  if (status == GPNN_OK) status = load(c, of, &heldout, err);
+  if (heldout.query.n > GPNN_CHOOSE_LAST_ROWS) heldout.query.n = GPNN_CHOOSE_LAST_ROWS;
+  *n_rows = heldout.query.n;
+  if (status == GPNN_OK)
+    status = gpnn_model_predict(of, &heldout.query, &members->latent[k], &counts, err);
+  gpnn_heldout_release(&heldout);
+  gpnn_model_free(model);
   return status;
+}
+
+/* Estimates the scale of target 't'. */
+static enum gpnn_status estimate_scale(struct gpnn_choice *c, struct members *members, size_t t,
+                                       struct gpnn_error *err)
+{
+  struct gpnn_choose_trial *trial = gpnn_choice_best(c);
+  struct gpnn_parameters view;
+  struct gpnn_scale_law law;
+  size_t n = 0;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t k = 0; k < members->n && status == GPNN_OK; k++)
+    status = predict_member(c, members, k, t, &n, err);
+  if (status != GPNN_OK) return status;
+  size_t at = members->n > 1 ? members->n : 0; /* of what is predicted in the end */
+  if (at > 0)
+    gpnn_mixture_combine(members->n, c->stack.weight, members->latent, n, &members->latent[at]);
+  if (!gpnn_choice_stack_view(c, t, &view)) return gpnn_fail_memory(err, "for a choice");
+  struct gpnn_scale_rows rows = rows_at(c, &view, at * c->n);
+  free(members->n > 1 ? view.members : NULL);
+  rows.n = n;
+  rows.nearest = members->latent[at].nearest;
+  status = gpnn_scale_fit(&rows, trial->params[t].likelihood, true, &law, err);
+  if (status != GPNN_OK) return status;
+  trial->params[t].scale = law.scale;
+  trial->params[t].degrees = law.degrees;
+  return GPNN_OK;
 }
 
 enum gpnn_status gpnn_numbers_estimate_scales(struct gpnn_choice *c, struct gpnn_error *err)
 {
-  struct gpnn_choose_trial *trial = gpnn_choice_best(c);
+  struct members members = {.n = c->stack.n > 1 ? c->stack.n : 1};
   enum gpnn_status status = GPNN_OK;
   if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return GPNN_OK;
-  struct gpnn_parameters *views = calloc(c->n_targets, sizeof *views);
-  if (views == NULL) return gpnn_fail_memory(err, "for a choice");
+  members.nearest = gpnn_alloc(members.n + 1, c->n, sizeof *members.nearest);
+  if (members.nearest == NULL) return gpnn_fail_memory(err, "for a choice");
+  for (size_t k = 0; k <= members.n; k++)
+    members.latent[k] = (struct gpnn_latent){.mean = c->mean + k * c->n,
+                                             .variance = c->latent + k * c->n,
+                                             .misfit = c->misfit + k * c->n,
+                                             .nearest = members.nearest + k * c->n};
   for (size_t t = 0; t < c->n_targets && status == GPNN_OK; t++)
-    if (!gpnn_choice_stack_view(c, t, &views[t])) status = gpnn_fail_memory(err, "for a choice");
-  if (status == GPNN_OK) status = estimate_all(c, views, err);
-  for (size_t t = 0; t < c->n_targets; t++) {
-    if (status == GPNN_OK) trial->params[t].scale = views[t].scale;
-    if (status == GPNN_OK) trial->params[t].degrees = views[t].degrees;
-    free(views[t].members);
-  }
-  free(views);
+    status = estimate_scale(c, &members, t, err);
+  for (size_t k = 0; k < members.n; k++) gpnn_model_free(members.first[k]);
+  free(members.nearest);
   return status == GPNN_ENUMERIC ? GPNN_OK : status;
 }

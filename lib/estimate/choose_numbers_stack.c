@@ -18,7 +18,7 @@ enum { MOST = GPNN_WEIGHTS_CANDIDATES };
 
 /* Candidates, and what they predict of the validation rows, one target after another. */
 struct pool {
-  const struct gpnn_choice *choice;
+  struct gpnn_choice *choice;
   size_t n, n_targets; /* rows, of each target */
   size_t n_candidates;
   struct gpnn_choose_trial *trial[MOST]; /* the best first */
@@ -157,7 +157,9 @@ static enum gpnn_status pool_init(struct pool *p, struct gpnn_choice *c, struct 
 /* Predicts the rows from candidate 'k', with the number of neighbours of the best. */
 static enum gpnn_status predict(struct pool *p, size_t k, struct gpnn_error *err)
 {
-  const struct gpnn_choice *c = p->choice;
+  struct gpnn_choice *c = p->choice;
+  enum gpnn_status status = gpnn_choice_see(c, p->trial[k]->sight, err);
+  if (status != GPNN_OK) return status;
   const struct gpnn_model_options options = {.neighbours = p->trial[0]->params->neighbours,
                                              .threads = c->options->fit.threads};
   const struct gpnn_query query = {
@@ -165,7 +167,6 @@ static enum gpnn_status predict(struct pool *p, size_t k, struct gpnn_error *err
   struct gpnn_channel *channels = gpnn_alloc(p->n_targets, 1, sizeof *channels);
   struct gpnn_counts *counts = calloc(p->n_targets, sizeof *counts);
   struct gpnn_model *model = NULL;
-  enum gpnn_status status = GPNN_OK;
   if (channels == NULL || counts == NULL) status = gpnn_fail_memory(err, "for a choice");
   for (size_t t = 0; t < p->n_targets && status == GPNN_OK; t++)
     channels[t] = (struct gpnn_channel){c->targets[t], &p->trial[k]->params[t]};

@@ -29,6 +29,7 @@ struct gpnn_choose_trial {
   double nll[GPNN_CHOOSE_COUNTS], rmse[GPNN_CHOOSE_COUNTS], error[GPNN_CHOOSE_COUNTS];
   double *loss; /* owned; GPNN_CHOOSE_COUNTS by the validation rows: the mean over the targets */
   bool passed_over;                       /* it is not the best, but may be a member of a stack */
+  unsigned char sight;                    /* how it sees inputs that have scores */
   const struct gpnn_choose_trial *before; /* that it went on from; NULL: it started anew */
   struct gpnn_fit_options how; /* it was fitted; what this points to may have changed since */
 };
@@ -72,14 +73,15 @@ struct gpnn_choose_row {
   bool (*is_worthwhile)(const struct gpnn_choice *c); /* so do the scores so far; NULL: true */
   enum gpnn_choose_from from;
   enum gpnn_choose_turn turn;
-  const char *kernel; /* NULL: no other */
-  const char *after;  /* only if the best has this kernel, unless all are to be compared */
-  int rougher;        /* than the kernel of the best, by so many steps; negative: smoother */
-  bool isotropic;     /* one lengthscale for all inputs */
-  bool is_simpler;    /* it must be better than the best by more than chance explains */
-  bool is_early;      /* 'steps' and 'part' are of the first descents, which may be shorter */
-  size_t part;        /* of the steps; 0: 1 */
-  size_t k;           /* neighbours in the objective; 0: as usual */
+  const char *kernel;    /* NULL: no other */
+  const char *after;     /* only if the best has this kernel, unless all are to be compared */
+  int rougher;           /* than the kernel of the best, by so many steps; negative: smoother */
+  enum gpnn_sight sight; /* of inputs that have scores; 0: that of what it goes on from */
+  bool isotropic;        /* one lengthscale for all inputs */
+  bool is_simpler;       /* it must be better than the best by more than chance explains */
+  bool is_early;         /* 'steps' and 'part' are of the first descents, which may be shorter */
+  size_t part;           /* of the steps; 0: 1 */
+  size_t k;              /* neighbours in the objective; 0: as usual */
   size_t times_k, times_rows, times_steps; /* 0: 1 */
   bool advances; /* the leader, or the rival, becomes this candidate if it is better */
 };
@@ -88,8 +90,16 @@ struct gpnn_choose_row {
 struct gpnn_choose_plan {
   struct gpnn_fit_options fit;
   enum gpnn_rotate rotate;
+  enum gpnn_sight sight;
   const struct gpnn_choose_trial *before;
   bool is_simpler;
+};
+
+/* The rows as candidates see them that see inputs by their scores. */
+struct gpnn_choice_view {
+  struct gpnn_transformed *transformed; /* owned; NULL: there are no scores in it */
+  const struct gpnn_dataset **targets;  /* owned; NULL: not made yet */
+  double *x;                            /* owned; of the validation rows, once they are drawn */
 };
 
 /* What depends on the kind of target. */
@@ -134,6 +144,8 @@ struct gpnn_choice {
   size_t n_targets;
   const struct gpnn_dataset *const *targets; /* n_targets: the view of each */
   const struct gpnn_dataset *dataset;        /* the first view; its inputs are those of all */
+  struct gpnn_choice_view views[GPNN_SIGHT_BOTH + 1]; /* by sight; that of 'targets' among them */
+  enum gpnn_sight sight;                              /* of 'targets' */
   const struct gpnn_choose_options *options;
   gpnn_choose_listener *listener;
   void *context;
@@ -159,7 +171,7 @@ struct gpnn_choice {
   size_t counts[GPNN_CHOOSE_COUNTS];
   size_t n_kept;     /* rows withheld from fits by neighbourhoods */
   size_t n_drawn, n; /* validation rows, and how many of them are in use */
-  double *x;         /* n by d */
+  double *x;         /* n by d; that of the view */
   int64_t *self;     /* n: which training rows they are */
   double *share;     /* labels: of each class */
   /* numbers: */
@@ -191,8 +203,8 @@ size_t gpnn_choice_count_open(const struct gpnn_choice *c, size_t n,
 struct gpnn_fit_options gpnn_choice_go_on(const struct gpnn_choose_trial *trial,
                                           struct gpnn_fit_options fit);
 
-/* Fits a trial to all targets, recording which they are. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_choice_fit(const struct gpnn_choice *c,
+/* Fits a trial to all targets, as it sees their inputs, recording which they are. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_fit(struct gpnn_choice *c,
                                                  const struct gpnn_fit_options *options,
                                                  struct gpnn_choose_trial *trial,
                                                  struct gpnn_error *err);
@@ -241,7 +253,28 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_choice_draw_sample(struct gpnn_choice_rows
                                                          struct gpnn_error *err);
 
 /* Lets 'c' work on the rows of these views from now on. */
-void gpnn_choice_use_rows(struct gpnn_choice *c, const struct gpnn_dataset *const *targets);
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_use_rows(struct gpnn_choice *c,
+                                                      const struct gpnn_dataset *const *targets,
+                                                      struct gpnn_error *err);
+
+/* Sets 'targets', 'dataset' and 'x' to the rows in use as 'sight' sees them.  Cannot fail where it
+ * has not failed before. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_see(struct gpnn_choice *c, enum gpnn_sight sight,
+                                                 struct gpnn_error *err);
+
+/* True if candidates may see inputs by their scores as well. */
+bool gpnn_choice_has_scores(const struct gpnn_choice *c);
+
+/*
+ * What a fit that sees inputs as 'sight' may start from: the lengthscales of 'trial', which sees
+ * them by value and is not rotated, and of which scores take half the distance, or all of it.
+ * 'starts' has n_targets entries, zeroed; each borrows everything else from the trial, and its
+ * lengthscales are to be freed.  GPNN_ENOMEM.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_choice_lift(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
+                 enum gpnn_sight sight, struct gpnn_parameters *starts, struct gpnn_error *err);
+void gpnn_choice_release_views(struct gpnn_choice *c);
 void gpnn_choice_release_rows(struct gpnn_choice_rows *sampled);
 
 /* Draws the validation rows, and sets the numbers of neighbours to try. */

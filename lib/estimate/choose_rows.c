@@ -1,10 +1,12 @@
 /* The rows that candidates are fitted to, and those that they are scored on. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/rng.h"
 #include "dataset/sample.h"
+#include "dataset/transformed.h"
 #include "estimate/choose_private.h"
 
 /* ---- samples ------------------------------------------------------------------------------ */
@@ -47,10 +49,116 @@ enum gpnn_status gpnn_choice_draw_sample(struct gpnn_choice_rows *sampled,
   return status == GPNN_OK ? set_views(sampled, c, err) : status;
 }
 
-void gpnn_choice_use_rows(struct gpnn_choice *c, const struct gpnn_dataset *const *targets)
+/* ---- how inputs are seen ------------------------------------------------------------------ */
+
+void gpnn_choice_release_views(struct gpnn_choice *c)
 {
-  c->targets = targets;
-  c->dataset = targets[0];
+  for (size_t s = 0; s <= GPNN_SIGHT_BOTH; s++) {
+    free(c->views[s].x);
+    free(c->views[s].targets);
+    gpnn_transformed_free(c->views[s].transformed);
+    c->views[s] = (struct gpnn_choice_view){0};
+  }
+  c->x = NULL;
+}
+
+bool gpnn_choice_has_scores(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_options *options = c->options;
+  return options->scores && c->dataset->scores != NULL && c->dataset->scaling.sight == NULL &&
+         options->fit.mean != GPNN_MEAN_LINEAR && options->like == NULL;
+}
+
+/* Makes the view of a sight from that of the values. */
+static enum gpnn_status make_view(struct gpnn_choice *c, enum gpnn_sight sight,
+                                  struct gpnn_error *err)
+{
+  const struct gpnn_dataset *const *targets = c->views[GPNN_SIGHT_VALUE].targets;
+  struct gpnn_choice_view *view = &c->views[sight];
+  unsigned char *list = gpnn_scores_list_sight(targets[0], sight);
+  const struct gpnn_changes changes = {.sight = list};
+  view->targets = gpnn_alloc(c->n_targets, 1, sizeof(const struct gpnn_dataset *));
+  enum gpnn_status status =
+      list == NULL || view->targets == NULL
+          ? gpnn_fail_memory(err, "for a choice")
+          : gpnn_transformed_new(&view->transformed, targets[0], &changes, err);
+  free(list);
+  for (size_t t = 0; t < c->n_targets && status == GPNN_OK; t++)
+    view->targets[t] = c->n_targets == 1
+                           ? gpnn_transformed_dataset(view->transformed)
+                           : gpnn_transformed_target(view->transformed, targets[t]->target);
+  if (status == GPNN_OK) return GPNN_OK;
+  free(view->targets);
+  view->targets = NULL;
+  return status;
+}
+
+/* Takes the inputs of the validation rows of a view, once they are drawn. */
+static enum gpnn_status take_inputs(struct gpnn_choice *c, struct gpnn_choice_view *view,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = view->targets[0];
+  size_t d = dataset->d;
+  if (c->self == NULL || view->x != NULL) return GPNN_OK;
+  view->x = gpnn_alloc(c->n_drawn, d, sizeof *view->x);
+  if (view->x == NULL) return gpnn_fail_memory(err, "for a choice");
+  for (size_t i = 0; i < c->n_drawn; i++)
+    memcpy(view->x + i * d, dataset->x + (size_t)c->self[i] * d, d * sizeof *view->x);
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_choice_see(struct gpnn_choice *c, enum gpnn_sight sight,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_choice_view *view = &c->views[sight];
+  enum gpnn_status status = view->targets == NULL ? make_view(c, sight, err) : GPNN_OK;
+  if (status == GPNN_OK) status = take_inputs(c, view, err);
+  if (status != GPNN_OK) return status;
+  c->sight = sight;
+  c->targets = view->targets;
+  c->dataset = view->targets[0];
+  c->x = view->x;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_choice_use_rows(struct gpnn_choice *c,
+                                      const struct gpnn_dataset *const *targets,
+                                      struct gpnn_error *err)
+{
+  struct gpnn_choice_view *view = &c->views[GPNN_SIGHT_VALUE];
+  gpnn_choice_release_views(c);
+  view->targets = gpnn_alloc(c->n_targets, 1, sizeof(const struct gpnn_dataset *));
+  if (view->targets == NULL) return gpnn_fail_memory(err, "for a choice");
+  for (size_t t = 0; t < c->n_targets; t++) view->targets[t] = targets[t];
+  return gpnn_choice_see(c, GPNN_SIGHT_VALUE, err);
+}
+
+enum gpnn_status gpnn_choice_lift(const struct gpnn_choice *c,
+                                  const struct gpnn_choose_trial *trial, enum gpnn_sight sight,
+                                  struct gpnn_parameters *starts, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *seen = c->views[sight].targets[0];
+  const struct gpnn_covariance *from = &trial->params->covariance;
+  size_t g = SIZE_MAX, last = SIZE_MAX, n = seen->n_groups;
+  for (size_t t = 0; t < c->n_targets; t++) {
+    starts[t] = trial->params[t];
+    starts[t].covariance.n_lengthscales = n;
+    starts[t].covariance.lengthscale = gpnn_alloc(n, 1, sizeof(double));
+    if (starts[t].covariance.lengthscale == NULL) return gpnn_fail_memory(err, "for a choice");
+  }
+  for (size_t j = 0; j < seen->d; j++) {
+    const struct gpnn_coordinate *coordinate = &seen->coordinates[j];
+    bool is_shared = coordinate->is_score && j > 0 && coordinate[-1].feature == coordinate->feature;
+    bool shares =
+        j + 1 < seen->d && coordinate[1].feature == coordinate->feature && coordinate[1].is_score;
+    if (!is_shared && coordinate->group != last) g++;
+    last = coordinate->group;
+    double all = from->lengthscale[from->n_lengthscales == 1 ? 0 : g];
+    for (size_t t = 0; t < c->n_targets; t++)
+      starts[t].covariance.lengthscale[coordinate->group] =
+          is_shared || shares ? all * sqrt(2) : all;
+  }
+  return GPNN_OK;
 }
 
 /* ---- validation rows ---------------------------------------------------------------------- */
@@ -88,21 +196,18 @@ enum gpnn_status gpnn_choice_draw_rows(struct gpnn_choice *c, struct gpnn_error 
   const struct gpnn_dataset *dataset = c->dataset;
   struct gpnn_rng rng;
   set_counts(c);
-  size_t end = c->head->count_rows(c), n = c->n, d = dataset->d;
+  size_t end = c->head->count_rows(c), n = c->n;
   uint64_t *drawn = gpnn_alloc(end, 1, sizeof *drawn);
-  c->x = gpnn_alloc(n, d, sizeof *c->x);
   c->self = gpnn_alloc(n, 1, sizeof *c->self);
   c->n_drawn = n;
   enum gpnn_status status = GPNN_OK;
-  if (drawn == NULL || c->x == NULL || c->self == NULL)
-    status = gpnn_fail_memory(err, "for a choice");
+  if (drawn == NULL || c->self == NULL) status = gpnn_fail_memory(err, "for a choice");
   gpnn_rng_init(&rng, c->options->fit.seed, GPNN_RNG_ESTIMATE);
   if (status == GPNN_OK) status = gpnn_rng_sample(&rng, dataset->n, end, drawn, err);
   for (size_t i = 0; i < n && status == GPNN_OK; i++) {
-    uint64_t row = drawn[end - n + i];
-    memcpy(c->x + i * d, dataset->x + row * d, d * sizeof *c->x);
-    c->self[i] = (int64_t)row;
+    c->self[i] = (int64_t)drawn[end - n + i];
   }
   free(drawn);
+  if (status == GPNN_OK) status = gpnn_choice_see(c, c->sight, err);
   return status == GPNN_OK ? c->head->make_room(c, err) : status;
 }

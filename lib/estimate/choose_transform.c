@@ -339,7 +339,8 @@ static enum gpnn_status try_kind(struct scoring *s, const struct gpnn_fit_option
   transforms[target] = &transform;
   enum gpnn_status status = gpnn_transformed_fit(&transform, s->dataset, kind, fit->seed, err);
   if (status == GPNN_OK)
-    status = gpnn_transformed_new(&transformed, s->dataset, transforms, NULL, err);
+    status = gpnn_transformed_new(&transformed, s->dataset,
+                                  &(struct gpnn_changes){.transforms = transforms}, err);
   if (status == GPNN_OK)
     status = try_view(s, fit, gpnn_transformed_target(transformed, target), err);
   gpnn_transformed_free(transformed);

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "estimate/fit_private.h"
 #include "kernel/rotation.h"
+#include "kernel/sight.h"
 #include "likelihood/categorical.h"
 #include "linalg/cholesky.h"
 #include "vecchia/gls.h"
@@ -200,6 +201,8 @@ static enum gpnn_status params_init(const struct gpnn_dataset *dataset,
                                     struct gpnn_parameters *params, struct gpnn_error *err)
 {
   size_t n_terms = gpnn_mean_width(options->mean, dataset->d, dataset->n_regressors);
+  enum gpnn_status status = gpnn_sight_record(params, dataset, err);
+  if (status != GPNN_OK) return status;
   params->covariance.kernel = options->kernel;
   params->covariance.smoothness = options->smoothness;
   params->covariance.n_lengthscales = options->ard ? dataset->n_groups : 1;

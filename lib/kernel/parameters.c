@@ -292,6 +292,7 @@ bool gpnn_parameters_use_regressors(const struct gpnn_parameters *params)
 static void release_member(struct gpnn_parameters *params)
 {
   free(params->target);
+  free(params->sight);
   free(params->covariance.rotation);
   free(params->covariance.lengthscale);
   free(params->mean.coefficients);

@@ -202,6 +202,9 @@ struct gpnn_provenance {
 struct gpnn_parameters {
   char *target; /* owned; the name of the target that they belong to; NULL: the only one */
   enum gpnn_family family;
+  size_t n_sight;       /* 0, or the inputs of the index: */
+  unsigned char *sight; /* owned; n_sight: how the process sees them (enum gpnn_sight), and so what
+                           everything below is about; NULL: as they are */
   struct gpnn_covariance covariance;
   struct gpnn_grid_process grid;
   struct gpnn_mean_function mean;

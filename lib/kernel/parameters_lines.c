@@ -131,6 +131,33 @@ static enum gpnn_status check_lengthscales(struct gpnn_parameters_reader *reader
   return GPNN_OK;
 }
 
+static enum gpnn_status read_sight(struct gpnn_parameters_reader *reader, struct gpnn_span values)
+{
+  struct gpnn_parameters *params = reader->params;
+  char shown[GPNN_MASK_BYTES];
+  size_t capacity = 0;
+  for (;;) {
+    struct gpnn_span word = gpnn_parameters_next_word(&values);
+    if (word.length == 0) return GPNN_OK;
+    if (!gpnn_grow(&params->sight, &capacity, params->n_sight + 1, sizeof *params->sight))
+      return gpnn_fail_memory(reader->err, "for the parameters");
+    if (!gpnn_sight_by_name(word.at, word.length, &params->sight[params->n_sight]))
+      return gpnn_parameters_refuse(reader, "input-scores: \"%s\" is not one of none, only, both",
+                                    gpnn_mask(shown, word.at, word.length));
+    params->n_sight++;
+  }
+}
+
+static enum gpnn_status write_sight(const struct gpnn_parameters *params,
+                                    struct gpnn_output *output, struct gpnn_error *err)
+{
+  if (!gpnn_sight_is_special(params->n_sight, params->sight)) return GPNN_OK;
+  enum gpnn_status status = gpnn_output_text(output, "input-scores", err);
+  for (size_t j = 0; j < params->n_sight && status == GPNN_OK; j++)
+    status = gpnn_output_printf(output, err, "\t%s", gpnn_sight_name(params->sight[j]));
+  return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
+}
+
 /* Reads the lower triangle; gpnn_parameters_complete() makes it a matrix. */
 static enum gpnn_status read_covariance(struct gpnn_parameters_reader *reader,
                                         struct gpnn_span values)
@@ -505,6 +532,7 @@ static const struct gpnn_parameters_line lines[] = {
      OTHER(gpnn_parameters_read_factor_mean, gpnn_parameters_write_factor_mean)},
     {"family", OF_ROWS, SHARED, WORD(family, families)},
     {"kernel", OF_ROWS, REQUIRED, OTHER(read_kernel, write_kernel)},
+    {"input-scores", OF_ROWS, MANY, OTHER(read_sight, write_sight)},
     {"rotation", OF_ROWS, LIST(covariance.rotation, covariance.n_rotation),
      .check = check_rotation},
     {"lengthscale", OF_ROWS, REQUIRED, POSITIVE,

@@ -205,8 +205,10 @@ enum gpnn_status gpnn_channels_transform(const struct gpnn_dataset *dataset, siz
   for (size_t c = 0; c < n && status == GPNN_OK; c++)
     status = add_change(&changes, dataset, &parameters[c], state, err);
   *transformed = NULL;
-  if (status == GPNN_OK && changes.any)
-    status = gpnn_transformed_new(transformed, dataset, changes.transforms, changes.pseudo, err);
+  if (status == GPNN_OK && (changes.any || parameters->sight != NULL))
+    status = gpnn_transformed_new(
+        transformed, dataset,
+        &(struct gpnn_changes){changes.transforms, changes.pseudo, parameters->sight}, err);
   free(changes.transforms);
   free(changes.pseudo);
   return status;
@@ -231,6 +233,8 @@ static enum gpnn_status find_channel(const struct gpnn_dataset *dataset,
   enum gpnn_status status = find_view(dataset, parameters, &view, err);
   if (status == GPNN_OK) status = gpnn_parameters_check(parameters, view, &other, err);
   if (status != GPNN_OK) return status;
+  if ((parameters->sight != NULL) != (view->scaling.sight != NULL))
+    return gpnn_fail(err, GPNN_EINVAL, "the inputs are not seen as the parameters say");
   if (!is_transformed_alike(view, parameters))
     return gpnn_fail(err, GPNN_EINVAL, "the target is not transformed as the parameters say");
   *other_index = *other_index || other;

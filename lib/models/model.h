@@ -191,7 +191,8 @@ struct gpnn_counts {
 /* ---- functions ---------------------------------------------------------------------------- */
 
 /*
- * The dataset that models of these parameters (n) work on.  If any of them has a transform, or is
+ * The dataset that models of these parameters (n) work on, which see inputs alike
+ * (gpnn_sight_agree()).  If they see scores, or any of them has a transform, or is
  * of counts, '*transformed' is a copy of 'dataset' with the targets so transformed, or replaced by
  * the pseudo-targets that 'state' has for them (dataset/transformed.h): use its views instead, and
  * free it after the models, before the dataset and the state, from which it borrows.  Otherwise

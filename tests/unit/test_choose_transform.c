@@ -166,7 +166,8 @@ static void the_final_comparison_agrees_with_what_was_simulated(void **state)
   struct gpnn_transformed *transformed = NULL;
   const struct gpnn_transform *transforms[] = {&transform};
   assert_ok(gpnn_transformed_fit(&transform, plain, GPNN_TRANSFORM_LOG, 1, &err));
-  assert_ok(gpnn_transformed_new(&transformed, plain, transforms, NULL, &err));
+  assert_ok(gpnn_transformed_new(&transformed, plain,
+                                 &(struct gpnn_changes){.transforms = transforms}, &err));
   const struct gpnn_dataset *view = gpnn_transformed_target(transformed, 0);
   struct gpnn_parameters a = {0}, b = {0};
   struct gpnn_fit_report report;

@@ -132,8 +132,9 @@ static void a_target_that_is_not_positive_is_named(void **state)
   y[6] = 0;
   cy[1] = -2;
   assert_true(gpnn_transform_set(&t, GPNN_TRANSFORM_LOG, 4, numbers, &why));
-  assert_fails(gpnn_transformed_new(&transformed, &dataset, transforms, NULL, &err), GPNN_EDATA,
-               "calibration row 2 of the index has -1");
+  assert_fails(gpnn_transformed_new(&transformed, &dataset,
+                                    &(struct gpnn_changes){.transforms = transforms}, &err),
+               GPNN_EDATA, "calibration row 2 of the index has -1");
   assert_ok(gpnn_transformed_check(&dataset, GPNN_TRANSFORM_RANK, &err));
   fixture_free(&f);
 }

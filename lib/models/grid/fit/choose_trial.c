@@ -376,7 +376,8 @@ static enum gpnn_status apply(struct gpnn_grid_choice *choice,
   gpnn_transformed_free(choice->transformed);
   choice->transformed = NULL;
   choice->transform = *transform;
-  return gpnn_transformed_new(&choice->transformed, choice->dataset, all, NULL, err);
+  return gpnn_transformed_new(&choice->transformed, choice->dataset,
+                              &(struct gpnn_changes){.transforms = all}, err);
 }
 
 enum gpnn_status gpnn_grid_choice_transform(struct gpnn_grid_choice *choice,
