@@ -94,14 +94,16 @@ static void describe_search(const struct cli *cli, const struct gpnn_search *sea
            report->recall, report->neighbours);
 }
 
-/* Writes a dataset and a search over its rows. */
+/* Writes a dataset and a search over its rows, or over what 'over' sees of them. */
 static enum gpnn_status write_index(const struct cli *cli, const char *output,
                                     const struct gpnn_dataset *dataset,
+                                    const struct gpnn_dataset *over,
                                     const struct gpnn_search_options *options,
                                     struct gpnn_error *err)
 {
   struct gpnn_search *search = NULL;
-  enum gpnn_status status = gpnn_index_make(output, dataset, options, &unfinished, &search, err);
+  enum gpnn_status status =
+      gpnn_index_make(output, dataset, over, options, &unfinished, &search, err);
   if (status != GPNN_OK) return status;
   describe_search(cli, search);
   if (gpnn_search_describe(search)->recall < options->recall)
@@ -167,7 +169,7 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
     snprintf(provenance, sizeof provenance, "asked-search\t%s\nwhiten-eps\t%g\n",
              gpnn_search_name(a->search.kind), a->training.whiten_eps);
     training.dataset.provenance = provenance;
-    status = write_index(cli, a->output, &training.dataset, &a->search, err);
+    status = write_index(cli, a->output, &training.dataset, NULL, &a->search, err);
   }
   gpnn_training_release(&training);
   if (status == GPNN_OK) warn_if_torn(cli, table);
@@ -268,7 +270,8 @@ static enum gpnn_status change_metric(const struct cli *cli, struct index_argume
   if (status == GPNN_OK) {
     complete_search(cli, a, old.dataset, &metric);
     /* The index itself, whose targets are not those that a transform makes of them. */
-    status = write_index(cli, a->output, gpnn_index_dataset(old.index), &a->search, err);
+    status =
+        write_index(cli, a->output, gpnn_index_dataset(old.index), old.dataset, &a->search, err);
   }
   free(metric.params);
   free(metric.lengthscale);

@@ -41,7 +41,7 @@
 enum {
   GPNN_CONTAINER_MAGIC_BYTES = 8,
   GPNN_CONTAINER_KIND_BYTES = 24, /* of a file's beginning, which include magic and kind */
-  GPNN_CONTAINER_SECTIONS = 30    /* most sections of a file */
+  GPNN_CONTAINER_SECTIONS = 62    /* most sections of a file */
 };
 
 enum gpnn_container_kind {

@@ -252,13 +252,21 @@ size_t gpnn_dataset_distinct(const struct gpnn_dataset *dataset, bool *is_first)
 
 /* ---- search -------------------------------------------------------------------------------- */
 
+bool gpnn_dataset_sees_as_search(const struct gpnn_dataset *dataset)
+{
+  const unsigned char *own = dataset->scaling.sight, *its = dataset->source->sight;
+  if (own == NULL || its == NULL) return own == its;
+  return memcmp(own, its, dataset->scaling.n_out) == 0;
+}
+
 struct gpnn_search_report gpnn_dataset_search_report(const struct gpnn_dataset *dataset)
 {
   const struct gpnn_search_options usual = GPNN_SEARCH_OPTIONS_INIT;
   struct gpnn_search_report report;
   if (dataset->source != NULL) {
     report = dataset->source->report;
-    if (dataset->is_partial) report.kind = GPNN_SEARCH_AUTO;
+    bool is_other = dataset->is_partial || !gpnn_dataset_sees_as_search(dataset);
+    if (is_other) report.kind = GPNN_SEARCH_AUTO;
     return report;
   }
   return (struct gpnn_search_report){
@@ -267,8 +275,8 @@ struct gpnn_search_report gpnn_dataset_search_report(const struct gpnn_dataset *
 
 struct gpnn_search_metric gpnn_dataset_search_metric(const struct gpnn_dataset *dataset)
 {
-  return dataset->source == NULL ? (struct gpnn_search_metric){NULL, NULL}
-                                 : dataset->source->metric;
+  bool is_of_search = dataset->source != NULL && gpnn_dataset_sees_as_search(dataset);
+  return is_of_search ? dataset->source->metric : (struct gpnn_search_metric){NULL, NULL};
 }
 
 enum gpnn_status gpnn_dataset_search(const struct gpnn_dataset *dataset,
@@ -279,8 +287,9 @@ enum gpnn_status gpnn_dataset_search(const struct gpnn_dataset *dataset,
     return gpnn_fail(err, GPNN_EMISMATCH, "a grid has cells, not rows to search");
   if (dataset->stored != NULL)
     return gpnn_fail(err, GPNN_EMISMATCH, "a model file has no rows to search");
-  bool is_stored = source != NULL && source->load != NULL && !dataset->is_partial;
-  if (is_stored) return source->load(source->context, search, err);
+  bool is_stored = source != NULL && source->load != NULL && !dataset->is_partial &&
+                   gpnn_dataset_sees_as_search(dataset);
+  if (is_stored) return source->load(source->context, dataset, search, err);
   const struct gpnn_search_report report = gpnn_dataset_search_report(dataset);
   const struct gpnn_search_metric metric = gpnn_dataset_search_metric(dataset);
   const struct gpnn_search_options options = {.kind = report.kind,

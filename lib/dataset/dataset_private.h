@@ -13,9 +13,12 @@ struct gpnn_dataset_source {
   struct gpnn_dataset *views; /* owned; n_targets: without rows where there is no view */
   struct gpnn_search_report report;
   struct gpnn_search_metric metric; /* of the search; borrowed */
-  /* Loads the stored search; NULL: none is stored, and one is built as 'report' says. */
-  enum gpnn_status (*load)(const void *context, struct gpnn_search **search,
-                           struct gpnn_error *err);
+  const unsigned char *sight; /* how the search sees the inputs of the index; borrowed; NULL: as
+                                 they are.  A dataset that sees them otherwise has no use for it */
+  /* Loads the stored search over the rows of 'dataset'; NULL: none is stored, and one is built as
+   * 'report' says. */
+  enum gpnn_status (*load)(const void *context, const struct gpnn_dataset *dataset,
+                           struct gpnn_search **search, struct gpnn_error *err);
   const void *context; /* of load() */
 };
 
@@ -29,6 +32,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_set_views(struct gpnn_dataset_sour
  * their targets.  GPNN_ENOMEM. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_new_views(struct gpnn_dataset_source *source,
                                                         struct gpnn_error *err);
+
+/* True if the search of the source of 'dataset' is over what the dataset sees of its rows. */
+bool gpnn_dataset_sees_as_search(const struct gpnn_dataset *dataset);
 
 /* Lists what the standardised inputs of a dataset are, as its schema and scaling say; sets its
  * 'coordinates' and 'n_groups'.  The caller frees '*list', which is NULL after whitening.

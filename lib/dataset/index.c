@@ -124,10 +124,10 @@ static enum gpnn_status open_duplicates(const struct gpnn_index *index,
              : gpnn_container_check(index->container, section, err);
 }
 
-static enum gpnn_status load_search(const struct gpnn_index *index, struct gpnn_search **search,
+static enum gpnn_status load_search(const struct gpnn_index *index,
+                                    const struct gpnn_dataset *dataset, struct gpnn_search **search,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_dataset *dataset = &index->dataset;
   const struct gpnn_container_section *section = NULL;
   const char *path = gpnn_container_path(index->container);
   struct gpnn_search *loaded = NULL;
@@ -155,12 +155,12 @@ out:
 }
 
 /* The load() of struct gpnn_dataset_source. */
-static enum gpnn_status load_stored(const void *context, struct gpnn_search **search,
-                                    struct gpnn_error *err)
+static enum gpnn_status load_stored(const void *context, const struct gpnn_dataset *dataset,
+                                    struct gpnn_search **search, struct gpnn_error *err)
 {
   const struct gpnn_index *index = context;
   pthread_mutex_lock(index->loading);
-  enum gpnn_status status = load_search(index, search, err);
+  enum gpnn_status status = load_search(index, dataset, search, err);
   pthread_mutex_unlock(index->loading);
   return status;
 }
@@ -190,6 +190,7 @@ static enum gpnn_status set_source(struct gpnn_index *index, struct gpnn_error *
   index->source.load = load_stored;
   index->source.context = index;
   index->source.metric = (struct gpnn_search_metric){index->lengthscale, index->rotation};
+  index->source.sight = index->sight;
   enum gpnn_status status = gpnn_dataset_set_views(&index->source, &index->dataset, err);
   return status == GPNN_OK ? set_parts(index, err) : status;
 }
@@ -308,6 +309,7 @@ void gpnn_index_close(struct gpnn_index *index)
   free(index->source.views);
   gpnn_schema_release(&index->dataset.schema);
   gpnn_scaling_release(&index->dataset.scaling);
+  free(index->sight);
   free(index->lengthscale);
   free(index->rotation);
   free(index->group);

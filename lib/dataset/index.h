@@ -57,16 +57,17 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_write(const char *path,
                                                   struct gpnn_error *err);
 
 /*
- * The same with a search that is built over the rows of 'dataset' as gpnn_search_build() builds it,
- * while the rows are written if 'options' allows more than one thread.  The mapping in 'options' is
- * ignored; that of 'dataset' is used.  On success '*search' is the caller's, to be freed with
- * gpnn_search_free() before the rows; after a failure, whose outcomes are also those of
- * gpnn_search_build(), it is not set.
+ * The same with a search that is built over the rows of 'over' as gpnn_search_build() builds it,
+ * where 'over' is 'dataset' with inputs seen by their scores (dataset/transformed.h), or NULL for
+ * 'dataset' itself; while the rows are written if 'options' allows more than one thread.  The
+ * mapping in 'options' is ignored; that of 'dataset' is used.  On success '*search' is the
+ * caller's, to be freed with gpnn_search_free() before the rows; after a failure, whose outcomes
+ * are also those of gpnn_search_build(), it is not set.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_index_make(const char *path, const struct gpnn_dataset *dataset,
-                const struct gpnn_search_options *options, const char *volatile *watch,
-                struct gpnn_search **search, struct gpnn_error *err);
+                const struct gpnn_dataset *over, const struct gpnn_search_options *options,
+                const char *volatile *watch, struct gpnn_search **search, struct gpnn_error *err);
 
 /*
  * Writes an index of kind grid: 'dataset' has a grid, and its schema and scaling are those of the

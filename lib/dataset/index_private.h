@@ -31,6 +31,7 @@ struct gpnn_index {
   struct gpnn_container *container; /* owned */
   struct gpnn_dataset dataset;
   struct gpnn_dataset_source source;   /* dataset.source */
+  unsigned char *sight;                /* owned; source.sight; NULL: the inputs are as they are */
   double *lengthscale, *rotation;      /* owned; source.metric; NULL: none */
   uint32_t *group;                     /* owned; dataset.group */
   struct gpnn_coordinate *coordinates; /* owned; dataset.coordinates */
@@ -78,6 +79,7 @@ struct gpnn_index_contents {
   const struct gpnn_dataset *dataset;
   const struct gpnn_index_present *present; /* for each target; NULL: all rows have all of them */
   const struct gpnn_search *search;         /* NULL while a file is read */
+  const struct gpnn_dataset *over;          /* the rows that it is over, as they are seen */
 };
 
 struct gpnn_index_writing {

@@ -69,7 +69,8 @@ static enum gpnn_status find_rows(struct gpnn_index *index, const struct gpnn_in
 static enum gpnn_status read_section(struct gpnn_index *index,
                                      const struct gpnn_index_section *about, struct gpnn_error *err)
 {
-  const struct gpnn_index_contents contents = {&index->dataset, index->present, NULL};
+  const struct gpnn_index_contents contents = {
+      .dataset = &index->dataset, .present = index->present, .over = &index->dataset};
   const struct gpnn_container_section *section =
       gpnn_container_find(index->container, about->tag.tag);
   bool is_due = gpnn_index_has(about, &contents);

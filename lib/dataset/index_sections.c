@@ -337,6 +337,40 @@ static void decode_scores(struct cursor *cursor, struct gpnn_index *index)
 
 /* ---- search -------------------------------------------------------------------------------- */
 
+static bool is_over_scores(const struct gpnn_index_contents *contents)
+{
+  return contents->search != NULL && contents->over->scaling.sight != NULL;
+}
+
+static void compose_sight(struct blob *blob, const struct gpnn_index_contents *contents)
+{
+  put(blob, contents->over->scaling.sight, contents->over->scaling.n_out);
+}
+
+/* How the search sees each input. */
+static void decode_sight(struct cursor *cursor, struct gpnn_index *index)
+{
+  size_t d = index->dataset.d;
+  const unsigned char *sight = take(cursor, d);
+  if (sight == NULL) return;
+  for (size_t j = 0; j < d; j++) {
+    bool has_score = index->dataset.scores != NULL && gpnn_scores_has(index->dataset.scores, j);
+    require(cursor, sight[j] == GPNN_SIGHT_VALUE ||
+                        (has_score && sight[j] >= GPNN_SIGHT_VALUE && sight[j] <= GPNN_SIGHT_BOTH));
+  }
+  if (cursor->failed) return;
+  index->sight = gpnn_alloc(d, 1, sizeof *index->sight);
+  if (index->sight == NULL) cursor->failed = cursor->out_of_memory = true;
+  if (index->sight != NULL) memcpy(index->sight, sight, d);
+}
+
+/* Numbers of a row as the search sees it. */
+static size_t width_of_search(const struct gpnn_index *index)
+{
+  size_t d = index->dataset.d;
+  return index->sight == NULL ? d : gpnn_scores_width(d, index->sight);
+}
+
 static void compose_search(struct blob *blob, const struct gpnn_index_contents *contents)
 {
   const struct gpnn_search *search = contents->search;
@@ -352,7 +386,7 @@ static void compose_search(struct blob *blob, const struct gpnn_index_contents *
   put_u64(blob, report->n_queries);
   put_u64(blob, report->neighbours);
   put_f64(blob, report->visited);
-  if (lengthscale != NULL) put_f64s(blob, contents->dataset->d, lengthscale);
+  if (lengthscale != NULL) put_f64s(blob, contents->over->d, lengthscale);
   put_text(blob, version, strlen(version));
 }
 
@@ -372,8 +406,9 @@ static void decode_search(struct cursor *cursor, struct gpnn_index *index)
   report->n_queries = take_size(cursor);
   report->neighbours = take_size(cursor);
   report->visited = take_f64(cursor);
-  if (has_lengthscale) index->lengthscale = take_f64s(cursor, index->dataset.d, 1);
-  for (size_t j = 0; index->lengthscale != NULL && j < index->dataset.d; j++)
+  size_t d = width_of_search(index);
+  if (has_lengthscale) index->lengthscale = take_f64s(cursor, d, 1);
+  for (size_t j = 0; index->lengthscale != NULL && j < d; j++)
     require(cursor, index->lengthscale[j] > 0);
   take(cursor, take_u32(cursor)); /* skips the version of FAISS, which is there for people */
 }
@@ -385,13 +420,14 @@ static bool has_rotation(const struct gpnn_index_contents *contents)
 
 static void compose_rotation(struct blob *blob, const struct gpnn_index_contents *contents)
 {
-  size_t d = contents->dataset->d;
+  size_t d = contents->over->d;
   put_f64s(blob, d * d, gpnn_search_metric(contents->search).rotation);
 }
 
 static void decode_rotation(struct cursor *cursor, struct gpnn_index *index)
 {
-  index->rotation = take_f64s(cursor, index->dataset.d, index->dataset.d);
+  size_t d = width_of_search(index);
+  index->rotation = take_f64s(cursor, d, d);
 }
 
 static bool has_duplicates(const struct gpnn_index_contents *contents)
@@ -526,6 +562,7 @@ static const struct gpnn_index_section sections[] = {
     {CRITICAL("TEXT", 0, MODEL, REST), .compose = compose_text},
     {CRITICAL("LIST", 0, MODEL, REST), .write = gpnn_index_write_list},
     {CRITICAL("DATA", 0, MODEL, REST), .write = gpnn_index_write_data},
+    {CRITICAL("SEES", 0, INDEX, UNHASHED), CODED(sight), .has = is_over_scores, SEARCH},
     {CRITICAL("SRCH", 0, INDEX, UNHASHED), CODED(search), SEARCH},
     {CRITICAL("ROTN", 0, INDEX, UNHASHED), CODED(rotation), .has = has_rotation, SEARCH},
     {CRITICAL("SAME", 0, INDEX, UNHASHED), .write = write_duplicates, .has = has_duplicates,

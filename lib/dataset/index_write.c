@@ -78,7 +78,8 @@ static enum gpnn_status begin(struct gpnn_index_writing *writing, const char *pa
                               enum gpnn_container_kind kind, const struct gpnn_dataset *dataset,
                               const char *volatile *watch, struct gpnn_error *err)
 {
-  *writing = (struct gpnn_index_writing){.kind = kind, .path = path, .contents.dataset = dataset};
+  *writing = (struct gpnn_index_writing){
+      .kind = kind, .path = path, .contents = {.dataset = dataset, .over = dataset}};
   if (kind == GPNN_CONTAINER_INDEX) {
     enum gpnn_status status = gpnn_index_count_present(dataset, &writing->present, err);
     if (status != GPNN_OK) return status;
@@ -162,13 +163,12 @@ static enum gpnn_status write_and_build(struct gpnn_index_writing *writing,
                                         const struct gpnn_search_options *options,
                                         struct gpnn_search **search, struct gpnn_error *err)
 {
-  const struct gpnn_dataset *dataset = writing->contents.dataset;
+  const struct gpnn_dataset *over = writing->contents.over;
   struct background background = {writing, GPNN_OK, {0}};
   pthread_t thread;
   bool in_background =
       options->threads > 1 && gpnn_threads_start(&thread, write_in_background, &background);
-  enum gpnn_status status =
-      gpnn_search_build(search, dataset->n, dataset->d, dataset->x, options, err);
+  enum gpnn_status status = gpnn_search_build(search, over->n, over->d, over->x, options, err);
   if (in_background)
     pthread_join(thread, NULL);
   else if (status == GPNN_OK)
@@ -179,6 +179,7 @@ static enum gpnn_status write_and_build(struct gpnn_index_writing *writing,
 }
 
 enum gpnn_status gpnn_index_make(const char *path, const struct gpnn_dataset *dataset,
+                                 const struct gpnn_dataset *over,
                                  const struct gpnn_search_options *options,
                                  const char *volatile *watch, struct gpnn_search **search,
                                  struct gpnn_error *err)
@@ -186,9 +187,11 @@ enum gpnn_status gpnn_index_make(const char *path, const struct gpnn_dataset *da
   struct gpnn_index_writing writing;
   struct gpnn_search_options over_pages = *options;
   struct gpnn_search *built = NULL;
-  over_pages.mapping = dataset->mapping;
+  if (over == NULL) over = dataset;
+  over_pages.mapping = over->mapping;
   enum gpnn_status status = begin(&writing, path, GPNN_CONTAINER_INDEX, dataset, watch, err);
   if (status != GPNN_OK) return status;
+  writing.contents.over = over;
   status = write_and_build(&writing, &over_pages, &built, err);
   writing.contents.search = built;
   status = finish(&writing, status, err);

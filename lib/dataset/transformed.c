@@ -315,7 +315,7 @@ static enum gpnn_status see_target(struct gpnn_transformed *transformed,
   return GPNN_OK;
 }
 
-/* Lets all views see their inputs as 'sight' says.  The search that is stored is of others. */
+/* Lets all views see their inputs as 'sight' says. */
 static enum gpnn_status see(struct gpnn_transformed *transformed,
                             const struct gpnn_dataset *dataset, const unsigned char *sight,
                             struct gpnn_error *err)
@@ -328,9 +328,6 @@ static enum gpnn_status see(struct gpnn_transformed *transformed,
   enum gpnn_status status = see_view(seen, seeing, &seen->x, err);
   if (status == GPNN_OK) status = list_seen(seen, seeing, err);
   if (status != GPNN_OK || seeing->source == NULL) return status;
-  transformed->source.load = NULL;
-  transformed->source.report.kind = GPNN_SEARCH_AUTO;
-  transformed->source.metric = (struct gpnn_search_metric){NULL, NULL};
   for (size_t t = 0; t < transformed->n_targets && status == GPNN_OK; t++)
     status = see_target(transformed, dataset, t, err);
   return status;

@@ -28,7 +28,7 @@ static enum gpnn_status make_index(const char *train, const char *path, struct g
   if (status == GPNN_OK) status = gpnn_training_read(&training, table, &reading, err);
   if (status == GPNN_OK) status = gpnn_training_finish(&training, &options, train, err);
   if (status == GPNN_OK)
-    status = gpnn_index_make(path, &training.dataset, &how, NULL, &search, err);
+    status = gpnn_index_make(path, &training.dataset, NULL, &how, NULL, &search, err);
   gpnn_search_free(search);
   gpnn_training_release(&training);
   gpnn_table_close(table);

@@ -47,7 +47,7 @@ static void make_index(const char *path)
   FUZZ_EXPECT(gpnn_training_begin(&training, table, &roles, path, &err) == GPNN_OK);
   FUZZ_EXPECT(gpnn_training_read(&training, table, &reading, &err) == GPNN_OK);
   FUZZ_EXPECT(gpnn_training_finish(&training, &options, "table", &err) == GPNN_OK);
-  FUZZ_EXPECT(gpnn_index_make(path, &training.dataset, &how, NULL, &search, &err) == GPNN_OK);
+  FUZZ_EXPECT(gpnn_index_make(path, &training.dataset, NULL, &how, NULL, &search, &err) == GPNN_OK);
   gpnn_search_free(search);
   gpnn_training_release(&training);
   gpnn_table_close(table);

@@ -102,7 +102,7 @@ static void make_index(struct gpnn_training *training, struct gpnn_table *table,
   enum gpnn_status status = gpnn_training_read(training, table, &reading, &err);
   if (status == GPNN_OK) status = gpnn_training_finish(training, &options, "table", &err);
   if (status == GPNN_OK)
-    status = gpnn_index_make(index_path(), &training->dataset, &how, NULL, &search, &err);
+    status = gpnn_index_make(index_path(), &training->dataset, NULL, &how, NULL, &search, &err);
   if (status == GPNN_OK)
     reopen(index_path(), &training->dataset);
   else

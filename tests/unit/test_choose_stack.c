@@ -36,19 +36,16 @@ static void parts_new(struct parts *p, size_t members)
   rewrite(&p->f);
   p->options.fit.neighbours = 25;
   p->options.fit.rows = 500;
-  p->c = (struct gpnn_choice){.head = &gpnn_choose_numbers,
-                              .n_targets = 1,
-                              .targets = &p->f.data,
-                              .dataset = p->f.data,
-                              .options = &p->options,
-                              .report = &p->report};
+  p->c = (struct gpnn_choice){
+      .head = &gpnn_choose_numbers, .n_targets = 1, .options = &p->options, .report = &p->report};
+  assert_ok(gpnn_choice_use_rows(&p->c, &p->f.data, &err));
   assert_ok(gpnn_choice_draw_rows(&p->c, &err));
 }
 
 /* Scores and keeps a candidate that sees input 'input' alone. */
 static void keep(struct parts *p, size_t input, double noise)
 {
-  struct gpnn_choose_trial trial = {.n_targets = 1};
+  struct gpnn_choose_trial trial = {.n_targets = 1, .sight = GPNN_SIGHT_VALUE};
   trial.loss = gpnn_alloc(GPNN_CHOOSE_COUNTS, p->c.n, sizeof *trial.loss);
   trial.params = gpnn_alloc(1, 1, sizeof *trial.params);
   assert_true(trial.loss != NULL && trial.params != NULL);

@@ -285,7 +285,7 @@ static void write_rich(struct gpnn_training *training, const char *path)
   struct gpnn_search *search = NULL;
   char *text = rich_table();
   train(training, text, &rich_roles, GPNN_SCALING_SCALE, 40);
-  assert_ok(gpnn_index_make(path, &training->dataset, &options, NULL, &search, &err));
+  assert_ok(gpnn_index_make(path, &training->dataset, NULL, &options, NULL, &search, &err));
   gpnn_search_free(search);
   free(text);
 }
@@ -419,7 +419,7 @@ static void no_sealed_nonsense_in_classes_does_harm(void **state)
   for (int i = 0; i < 40; i++) length += sprintf(text + length, "%d,%d,c%d\n", i, i + 1, i / 2);
   train(&training, text, &roles, GPNN_SCALING_SCALE, 18);
   assert_true(training.dataset.n_exchanged > 0);
-  assert_ok(gpnn_index_make(path, &training.dataset, &options, NULL, &search, &err));
+  assert_ok(gpnn_index_make(path, &training.dataset, NULL, &options, NULL, &search, &err));
   gpnn_search_free(search);
   gpnn_training_release(&training);
   struct bytes whole = read_bytes(path);

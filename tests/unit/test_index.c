@@ -510,7 +510,8 @@ static void an_index_made_at_once_is_the_one_written_after_its_search(void **sta
   for (options.threads = 1; options.threads <= 3; options.threads++) {
     struct gpnn_search *search = NULL;
     const char *volatile temporary = NULL;
-    assert_ok(gpnn_index_make(place->path, &place->dataset, &options, &temporary, &search, &err));
+    assert_ok(
+        gpnn_index_make(place->path, &place->dataset, NULL, &options, &temporary, &search, &err));
     assert_null(temporary);
     assert_int_equal(gpnn_search_describe(search)->kind, GPNN_SEARCH_TREE);
     gpnn_search_free(search);
@@ -530,8 +531,9 @@ static void an_index_whose_search_cannot_be_built_leaves_nothing(void **state)
   for (options.threads = 1; options.threads <= 2; options.threads++) {
     struct gpnn_search *search = NULL;
     const char *volatile temporary = NULL;
-    assert_fails(gpnn_index_make(place->path, &place->dataset, &options, &temporary, &search, &err),
-                 GPNN_EINVAL, "a recall of 2");
+    assert_fails(
+        gpnn_index_make(place->path, &place->dataset, NULL, &options, &temporary, &search, &err),
+        GPNN_EINVAL, "a recall of 2");
     assert_null(search);
     assert_null(temporary);
   }
