@@ -23,10 +23,16 @@ static const char *describe(const struct gpnn_candidate *candidate, char text[NA
   return text;
 }
 
-/* What a candidate's score is called. */
-static const char *score_name(const struct gpnn_candidate *candidate)
+/* The score of a candidate in words.  Returns 'text'. */
+static const char *describe_score(const struct gpnn_candidate *candidate, char text[NAME_BYTES])
 {
-  return candidate->objective == GPNN_OBJECTIVE_LABELS ? "log loss" : "NLL";
+  if (candidate->objective == GPNN_OBJECTIVE_LABELS)
+    snprintf(text, NAME_BYTES, "log loss %.4f", candidate->score);
+  else if (candidate->score == candidate->nll)
+    snprintf(text, NAME_BYTES, "NLL %.4f", candidate->nll);
+  else
+    snprintf(text, NAME_BYTES, "CRPS %.4f, NLL %.4f", candidate->score, candidate->nll);
+  return text;
 }
 
 static void put_candidate(struct json *report, const char *key,
@@ -45,6 +51,7 @@ static void put_candidate(struct json *report, const char *key,
   json_text(report, "objective", gpnn_objective_name(candidate->objective));
   json_count(report, "neighbours", candidate->neighbours);
   bool of_labels = candidate->objective == GPNN_OBJECTIVE_LABELS;
+  if (candidate->score != candidate->nll) json_number(report, "crps", candidate->score);
   json_number(report, of_labels ? "log-loss" : "nll", candidate->nll);
   json_number(report, "standard-error", candidate->standard_error);
   json_number(report, of_labels ? "error" : "rmse", of_labels ? candidate->error : candidate->rmse);
@@ -54,13 +61,13 @@ static void put_candidate(struct json *report, const char *key,
 void fit_report_try(void *context, const struct gpnn_candidate *candidate)
 {
   struct fit_report_tries *telling = context;
-  char text[NAME_BYTES];
+  char text[NAME_BYTES], score[NAME_BYTES];
   progress_at_most("models tried", ++telling->n, telling->most);
   bool of_labels = candidate->objective == GPNN_OBJECTIVE_LABELS;
-  cli_note(telling->cli, "tried %-43s %3zu neighbours: %s %.4f (%.4f), %s %.4f",
-           describe(candidate, text), candidate->neighbours, score_name(candidate), candidate->nll,
-           candidate->standard_error, of_labels ? "error" : "RMSE",
-           of_labels ? candidate->error : candidate->rmse);
+  cli_note(telling->cli, "tried %-43s %3zu neighbours: %s, %s %.4f; standard error %.4f",
+           describe(candidate, text), candidate->neighbours, describe_score(candidate, score),
+           of_labels ? "error" : "RMSE", of_labels ? candidate->error : candidate->rmse,
+           candidate->standard_error);
   put_candidate(telling->cli->report, NULL, candidate);
 }
 
@@ -85,7 +92,8 @@ static const char *describe_scores(const struct gpnn_choose_stack *stack, char t
   if (stack->member->objective == GPNN_OBJECTIVE_LABELS)
     snprintf(text, NAME_BYTES, "log loss %.4f", stack->nll);
   else
-    snprintf(text, NAME_BYTES, "NLL %.4f, RMSE %.4f", stack->nll, stack->rmse);
+    snprintf(text, NAME_BYTES, "CRPS %.4f, NLL %.4f, RMSE %.4f", stack->score, stack->nll,
+             stack->rmse);
   return text;
 }
 
@@ -112,7 +120,7 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
                                      struct gpnn_error *err)
 {
   const struct gpnn_candidate *chosen = &report->chosen, *next = &report->runner_up;
-  char text[NAME_BYTES];
+  char text[NAME_BYTES], score[NAME_BYTES];
   /* A Gaussian likelihood is calibrated as published, which no cross-fit is. */
   if (params->likelihood == GPNN_LIKELIHOOD_GAUSSIAN)
     params->provenance.estimation = (struct gpnn_estimation){0};
@@ -125,17 +133,17 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
   enum gpnn_status status = comment_fit(params, view->n, &report->fit, err);
   if (status == GPNN_OK && next->kernel != NULL)
     status = gpnn_parameters_comment(params, err,
-                                     "chosen: %s, %s %.4f with %zu neighbours (%zu rows left out)",
-                                     describe(chosen, text), score_name(chosen), chosen->nll,
+                                     "chosen: %s, %s with %zu neighbours (%zu rows left out)",
+                                     describe(chosen, text), describe_score(chosen, score),
                                      chosen->neighbours, report->n_rows);
   if (status == GPNN_OK && next->kernel != NULL)
-    status = gpnn_parameters_comment(params, err, "runner-up: %s, %s %.4f with %zu neighbours",
-                                     describe(next, text), score_name(next), next->nll,
+    status = gpnn_parameters_comment(params, err, "runner-up: %s, %s with %zu neighbours",
+                                     describe(next, text), describe_score(next, score),
                                      next->neighbours);
   if (status == GPNN_OK && report->fewest.kernel != NULL)
     status =
-        gpnn_parameters_comment(params, err, "neighbours: %zu, %s %.4f", report->fewest.neighbours,
-                                score_name(&report->fewest), report->fewest.nll);
+        gpnn_parameters_comment(params, err, "neighbours: %zu, %s", report->fewest.neighbours,
+                                describe_score(&report->fewest, score));
   if (status == GPNN_OK) status = comment_stack(params, report, err);
   /* Coefficients with standard errors are of interest in themselves. */
   if (status == GPNN_OK && params->mean.covariance != NULL)
@@ -262,6 +270,7 @@ static void put_stack(struct json *report, const struct gpnn_choose_stack *stack
   json_close(report, ']');
   if (stack->n == 0) return;
   bool of_labels = stack->member->objective == GPNN_OBJECTIVE_LABELS;
+  if (!of_labels) json_number(report, "members-crps", stack->score);
   json_number(report, of_labels ? "members-log-loss" : "members-nll", stack->nll);
   if (!of_labels) json_number(report, "members-rmse", stack->rmse);
 }

@@ -35,6 +35,7 @@ void gpnn_choice_release(struct gpnn_choice *c)
   free(c->latent);
   free(c->misfit);
   free(c->loss);
+  free(c->crps);
 }
 
 enum gpnn_status gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
@@ -94,7 +95,7 @@ static struct gpnn_choose_trial *best_without(const struct gpnn_choice *c, is_le
   for (size_t i = 0; i < c->n_trials; i++) {
     struct gpnn_choose_trial *t = c->trials[i];
     if (!t->passed_over && !left_out(t, without) &&
-        (lowest == NULL || t->candidate.nll < lowest->candidate.nll))
+        (lowest == NULL || t->candidate.score < lowest->candidate.score))
       lowest = t;
   }
   best = lowest;
@@ -170,6 +171,7 @@ static struct gpnn_candidate describe(const struct gpnn_choice *c,
                                  .exact = is_of_all,
                                  .k = fit->k,
                                  .neighbours = plan->fit.neighbours,
+                                 .score = NAN,
                                  .nll = NAN,
                                  .standard_error = NAN,
                                  .rmse = NAN};
@@ -363,10 +365,10 @@ static void advance(struct gpnn_choice *c, const struct gpnn_choose_row *row, bo
 {
   const double enough = 0.99;
   size_t line = row->from == GPNN_FROM_RIVAL;
-  double before = c->line[line]->candidate.nll;
+  double before = c->line[line]->candidate.score;
   const struct gpnn_choose_trial *last = c->trials[c->n_trials - 1];
-  c->falls[line] = is_new && last->candidate.nll < enough * before;
-  if (is_new && last->candidate.nll < before) c->line[line] = last;
+  c->falls[line] = is_new && last->candidate.score < enough * before;
+  if (is_new && last->candidate.score < before) c->line[line] = last;
 }
 
 enum gpnn_status gpnn_choice_race(struct gpnn_choice *c, size_t n,
@@ -432,6 +434,7 @@ static void report_choice(const struct gpnn_choice *c)
     report->stack.weight[k] = c->stack.weight[k];
   }
   report->stack.n_rows = c->stack.n_rows;
+  report->stack.score = c->stack.score;
   report->stack.nll = c->stack.nll;
   report->stack.rmse = c->stack.rmse;
 }

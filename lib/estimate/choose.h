@@ -145,8 +145,10 @@ struct gpnn_candidate {
   bool exact; /* fitted by one block of all rows, and predicts from all rows */
   size_t k;   /* neighbours in the objective; 0 under blocks */
   size_t neighbours;
-  double nll;            /* mean over the validation rows, standardised units; NaN: failed */
-  double standard_error; /* of nll */
+  double score; /* mean over the validation rows, standardised units: the CRPS; of a Gaussian
+                   likelihood or of labels the NLL; NaN: failed */
+  double standard_error; /* of the score */
+  double nll;            /* likewise */
   double rmse;           /* of the means, standardised units */
   double error;          /* of labels: the share of rows whose class is not the most probable */
 };
@@ -164,8 +166,8 @@ struct gpnn_choose_report {
     size_t n; /* members; 0: the chosen candidate stands alone */
     struct gpnn_candidate member[GPNN_CHOOSE_MEMBERS]; /* the chosen first */
     double weight[GPNN_CHOOSE_MEMBERS];
-    size_t n_rows;    /* that the stack was scored on */
-    double nll, rmse; /* of rows that its weights do not come from */
+    size_t n_rows;           /* that the stack was scored on */
+    double score, nll, rmse; /* of rows that its weights do not come from */
   } stack;
 };
 

@@ -120,7 +120,7 @@ static void note_best(const struct gpnn_choice *c, struct gpnn_choose_trial *tri
   trial->best = best;
   candidate->neighbours = c->counts[best];
   candidate->error = trial->error[best];
-  candidate->nll = gpnn_choice_mean_difference(c->n, trial->loss + best * c->n, NULL,
+  candidate->score = gpnn_choice_mean_difference(c->n, trial->loss + best * c->n, NULL,
                                                &candidate->standard_error);
 }
 
@@ -142,6 +142,7 @@ enum gpnn_status gpnn_labels_score(struct gpnn_choice *c, struct gpnn_choose_tri
   for (size_t k = 0; k < n_counts && status == GPNN_OK; k++)
     status = score_count(c, trial, map, k, m, neighbour, err);
   if (status == GPNN_OK) note_best(c, trial, n_counts);
+  trial->candidate.nll = trial->candidate.score;
   if (status == GPNN_OK && !isfinite(trial->candidate.nll))
     status = gpnn_fail(err, GPNN_ENUMERIC, "a score is not finite");
   free(lengthscale);

@@ -50,6 +50,12 @@ static bool rotated_kernel_is_open(const struct gpnn_choice *c)
   return c->tries_rotations && c->options->kernel;
 }
 
+/* The first descents were shorter than they may be. */
+static bool goes_on(const struct gpnn_choice *c)
+{
+  return c->early_steps < c->start.steps;
+}
+
 static bool is_thorough(const struct gpnn_choice *c)
 {
   return c->options->effort == GPNN_EFFORT_THOROUGH;
@@ -95,6 +101,36 @@ static bool best_has_ard(const struct gpnn_choice *c)
   return best != NULL && best->candidate.ard;
 }
 
+static bool best_is_rotated(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  return best != NULL && best->candidate.rotate == GPNN_ROTATE_LEARN;
+}
+
+/* Few inputs, or much the same lengthscale for all. */
+static bool may_be_isotropic(const struct gpnn_choice *c)
+{
+  enum { FEW = 3 };
+  const double most = 4;
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  if (best == NULL) return false;
+  const struct gpnn_covariance *covariance = &best->params->covariance;
+  double least = INFINITY, greatest = 0;
+  for (size_t j = 0; j < covariance->n_lengthscales; j++) {
+    least = fmin(least, covariance->lengthscale[j]);
+    greatest = fmax(greatest, covariance->lengthscale[j]);
+  }
+  return covariance->n_lengthscales <= FEW || greatest <= most * least;
+}
+
+static bool last_is_whitened_and_near(const struct gpnn_choice *c)
+{
+  static const double near = 1.1; /* times the best score */
+  const struct gpnn_choose_trial *last = c->trials[c->n_trials - 1];
+  return last->candidate.rotate == GPNN_ROTATE_WHITEN &&
+         last->candidate.score < near * gpnn_choice_best(c)->candidate.score;
+}
+
 static bool best_is_exact(const struct gpnn_choice *c)
 {
   const struct gpnn_choose_trial *best = gpnn_choice_best(c);
@@ -105,16 +141,20 @@ static bool best_is_exact(const struct gpnn_choice *c)
 
 /*
  * Kernels from medium roughness outwards: scores have a single peak along roughness, so that a
- * smoother kernel is tried only if the smoothest so far is the best.  Then more neighbours in the
- * objective, a single lengthscale, which needs fewer steps, and rotations; a learnt one brings rows
- * nearer to their neighbours, where a rougher kernel may fit better.
+ * smoother kernel is tried only if the smoothest so far is the best.  All go on from the best
+ * before them, whose lengthscales suit them too, and so do scores of the inputs and more neighbours
+ * in the objective.  Then a single lengthscale, which needs fewer steps, and rotations: whitened
+ * inputs get few steps unless they come near the best; learnt directions bring rows nearer to their
+ * neighbours, where a rougher kernel may fit better.  In the end the best goes on.
  */
 static const struct gpnn_choose_row normal[] = {
     {kernel_is_given, .is_early = true},
     {kernel_is_open, .kernel = "matern32", .is_early = true},
-    {kernel_is_open, .kernel = "exp", .is_early = true},
-    {kernel_is_open, .kernel = "matern52", .after = "matern32", .is_early = true},
-    {kernel_is_open, .kernel = "rbf", .after = "matern52", .is_early = true},
+    {kernel_is_open, .from = GPNN_FROM_BEST, .kernel = "exp", .is_early = true, .part = 2},
+    {kernel_is_open, .from = GPNN_FROM_BEST, .kernel = "matern52", .after = "matern32",
+     .is_early = true, .part = 2},
+    {kernel_is_open, .from = GPNN_FROM_BEST, .kernel = "rbf", .after = "matern52", .is_early = true,
+     .part = 2},
     {scores_are_open, has_best, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH, .is_early = true,
      .part = 2},
     {scores_are_open, best_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE, .is_early = true,
@@ -122,11 +162,13 @@ static const struct gpnn_choose_row normal[] = {
     {k_is_open_beyond_32, has_best, GPNN_FROM_BEST, .k = 64, .is_early = true, .part = 2},
     {k_is_open_beyond_64, has_best, GPNN_FROM_BEST, .k = 128, .is_early = true, .part = 2},
     {k_is_open_beyond_128, has_best, GPNN_FROM_BEST, .k = 256, .is_early = true, .part = 2},
-    {isotropic_is_open, has_best, .isotropic = true, .part = 4},
-    {rotation_is_open, has_best, .turn = GPNN_TURN_WHITEN, .part = 2},
-    {rotation_is_open, best_has_ard, GPNN_FROM_BEST, .turn = GPNN_TURN_LEARN},
-    {rotated_kernel_is_open, best_has_ard, GPNN_FROM_BEST, GPNN_TURN_LEARN, .rougher = 1,
+    {isotropic_is_open, may_be_isotropic, .isotropic = true, .part = 4},
+    {rotation_is_open, has_best, .turn = GPNN_TURN_WHITEN, .part = 8},
+    {rotation_is_open, last_is_whitened_and_near, GPNN_FROM_LAST, GPNN_TURN_HOLD, .part = 2},
+    {rotation_is_open, best_has_ard, GPNN_FROM_BEST, .turn = GPNN_TURN_LEARN, .part = 2},
+    {rotated_kernel_is_open, best_is_rotated, GPNN_FROM_BEST, GPNN_TURN_LEARN, .rougher = 1,
      .part = 2},
+    {goes_on, has_best, GPNN_FROM_BEST, GPNN_TURN_RETAIN, .part = 2},
 };
 
 /* The best two go on at greater expense. */
@@ -178,6 +220,14 @@ enum {
 
 /* ---- what all candidates have in common ----------------------------------------------------- */
 
+/* The fewest rows for each number of a rotation.  The exact likelihood of few rows, which cannot
+ * learn one, is better than a rotation of which they tell little. */
+static size_t rows_to_rotate(size_t n)
+{
+  enum { OF_MANY = 2 };
+  return n <= GPNN_CHOOSE_EXACT ? GPNN_CHOOSE_ROTATION_ROWS : OF_MANY;
+}
+
 /* True if rotations may be tried. */
 static bool can_rotate(const struct gpnn_choice *c)
 {
@@ -185,7 +235,7 @@ static bool can_rotate(const struct gpnn_choice *c)
   const struct gpnn_dataset *dataset = c->dataset;
   size_t d = dataset->d;
   return options->rotation && options->effort != GPNN_EFFORT_FAST && d > 1 &&
-         d <= GPNN_CHOOSE_ROTATION && dataset->n / GPNN_CHOOSE_ROTATION_ROWS >= d * d &&
+         d <= GPNN_CHOOSE_ROTATION && dataset->n / rows_to_rotate(dataset->n) >= d * d &&
          dataset->n_groups == d && options->fit.mean != GPNN_MEAN_LINEAR && options->fit.ard &&
          options->objective;
 }
@@ -219,8 +269,7 @@ static void begin(struct gpnn_choice *c)
   c->tries_isotropic = can_be_isotropic(c);
   start->ard = c->tries_isotropic || (options->ard ? start->learn_rotation : start->ard);
   c->compares_all = options->like != NULL && !options->k;
-  /* The best of the first will be fitted again, if it is rotated. */
-  c->early_steps = c->tries_rotations ? (start->steps + 1) / 2 : start->steps;
+  c->early_steps = (start->steps + 1) / 2; /* the best goes on in the end */
   c->early_k = options->k ? FEWEST_K : start->k;
 }
 

@@ -26,7 +26,9 @@ enum gpnn_status gpnn_numbers_make_room(struct gpnn_choice *c, struct gpnn_error
   c->latent = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->latent);
   c->misfit = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->misfit);
   c->loss = gpnn_alloc(n, 1, sizeof *c->loss);
-  if (!c->y || !c->noise || !c->regressors || !c->mean || !c->latent || !c->misfit || !c->loss)
+  c->crps = gpnn_alloc(n, 1, sizeof *c->crps);
+  if (!c->y || !c->noise || !c->regressors || !c->mean || !c->latent || !c->misfit || !c->loss ||
+      !c->crps)
     return gpnn_fail_memory(err, "for a choice");
   for (size_t i = 0; i < n && p > 0; i++)
     memcpy(c->regressors + i * p, dataset->regressors + (size_t)c->self[i] * p,
@@ -87,26 +89,30 @@ static struct gpnn_scale_rows rows_at(const struct gpnn_choice *c,
 
 enum gpnn_status gpnn_numbers_scaled_losses(const struct gpnn_scale_rows *rows,
                                             enum gpnn_likelihood likelihood, bool all_features,
-                                            double *loss, struct gpnn_error *err)
+                                            double *loss, double *crps, struct gpnn_error *err)
 {
   enum { FOLDS = 2, MANY_FOLDS = 5, FEW_ROWS = 200, ROWS_OF_A_LAW = 1000 };
   size_t folds = rows->n < FEW_ROWS ? MANY_FOLDS : FOLDS;
-  return gpnn_scale_cross_losses(rows, likelihood, all_features, folds, ROWS_OF_A_LAW, loss, err);
+  return gpnn_scale_cross_losses(rows, likelihood, all_features, folds, ROWS_OF_A_LAW, loss, crps,
+                                 err);
 }
 
-/* Adds to 'loss' the negative log densities of a target, divided by the number of targets, under
- * the scaled likelihood of 'params', which for each row is estimated from others.  The predictions
- * start at entry 'at' of the scratch.  Returns false if one is not finite. */
+/* Adds to 'loss' the CRPS of a target, divided by the number of targets, under the scaled
+ * likelihood of 'params', which for each row is estimated from others, and to '*nll' the mean of
+ * their negative log densities.  The predictions start at entry 'at' of the scratch.  Returns false
+ * if one is not finite. */
 static bool add_scaled_losses(struct gpnn_choice *c, const struct gpnn_parameters *params,
-                              size_t at, double *loss)
+                              size_t at, double *loss, double *nll)
 {
   struct gpnn_error err;
   const struct gpnn_scale_rows rows = rows_at(c, params, at);
-  if (gpnn_numbers_scaled_losses(&rows, params->likelihood, false, c->loss, &err) != GPNN_OK)
+  if (gpnn_numbers_scaled_losses(&rows, params->likelihood, false, c->loss, c->crps, &err) !=
+      GPNN_OK)
     return false;
   for (size_t i = 0; i < c->n; i++) {
-    loss[i] += c->loss[i] / (double)c->n_targets;
-    if (!isfinite(loss[i])) return false;
+    loss[i] += c->crps[i] / (double)c->n_targets;
+    *nll += c->loss[i] / (double)(c->n * c->n_targets);
+    if (!isfinite(loss[i] + *nll)) return false;
   }
   return true;
 }
@@ -118,7 +124,7 @@ static bool add_scaled_losses(struct gpnn_choice *c, const struct gpnn_parameter
  * its own error.  See gpnn-methods(7), equations 5.1 and 5.2.
  */
 static bool add_losses(const struct gpnn_choice *c, const struct gpnn_head *head,
-                       const double *mean, const double *latent, double *loss)
+                       const double *mean, const double *latent, double *loss, double *nll)
 {
   double sum = 0, others = (double)c->n - 1, after = 0;
   for (size_t i = 0; i < c->n; i++) {
@@ -132,7 +138,9 @@ static bool add_losses(const struct gpnn_choice *c, const struct gpnn_head *head
     double variance = gpnn_head_observe(head, &row, c->noise[i]).variance;
     double alpha = c->n == 1 ? 1 : (c->loss[i] + after) / others;
     after += error * error / variance;
-    loss[i] += gpnn_head_nll(head, error, alpha * variance) / (double)c->n_targets;
+    double of_row = gpnn_head_nll(head, error, alpha * variance);
+    loss[i] += of_row / (double)c->n_targets;
+    *nll += of_row / (double)(c->n * c->n_targets);
     if (!isfinite(loss[i])) return false;
   }
   return true;
@@ -147,7 +155,8 @@ static double mean_square(const struct gpnn_choice *c, const double *mean)
 
 /* Totals of the targets' predictions with each number of neighbours. */
 struct tally {
-  double square[GPNN_CHOOSE_COUNTS]; /* mean over targets and rows of the squared error */
+  /* means over targets and rows of the squared error, and of the NLL */
+  double square[GPNN_CHOOSE_COUNTS], nll[GPNN_CHOOSE_COUNTS];
   bool failed[GPNN_CHOOSE_COUNTS];   /* a loss is not finite */
 };
 
@@ -176,8 +185,9 @@ static enum gpnn_status add_target(struct gpnn_choice *c, const struct gpnn_mode
   gpnn_heldout_release(&heldout);
   for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
     size_t at = k * c->n;
-    bool good = is_scaled ? add_scaled_losses(c, channel->parameters, at, loss + at)
-                          : add_losses(c, &head, c->mean + at, c->latent + at, loss + at);
+    double *nll = &tally->nll[k];
+    bool good = is_scaled ? add_scaled_losses(c, channel->parameters, at, loss + at, nll)
+                          : add_losses(c, &head, c->mean + at, c->latent + at, loss + at, nll);
     if (!good) tally->failed[k] = true;
     tally->square[k] += mean_square(c, c->mean + at) / (double)c->n_targets;
   }
@@ -207,50 +217,29 @@ static enum gpnn_status predict(struct gpnn_choice *c, struct gpnn_choose_trial 
   return status;
 }
 
-/* The scale of a row makes up for much of what a poor mean does to the NLL.  So where rows have
- * one, candidates whose NLL is hardly worse than the lowest are compared by what their means do as
- * well: by the sum of the NLL and the logarithm of the error, the NLL of a distribution with one
- * scale. */
-static double merit(double nll, double rmse)
-{
-  return nll + log(rmse);
-}
-
+/* True if chance explains by how much one score is above another. */
 static bool is_hardly_worse(double worse, double standard_error)
 {
-  static const double little = 0.1, standard_errors = 2;
-  return worse <= fmax(little, standard_errors * standard_error);
+  static const double standard_errors = 2;
+  return worse <= standard_errors * standard_error;
 }
 
-/* True if number 'k' of neighbours, which is hardly worse than the lowest, should replace 'best'.
- * In gaps, rows held out say little about numbers, and more of them do no harm. */
-static bool is_better_count(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
-                            size_t k, size_t best)
-{
-  static const double about = 1.01;
-  const double *nll = trial->nll, *rmse = trial->rmse;
-  if (c->options->like != NULL) return k > best && rmse[k] <= about * rmse[best];
-  return merit(nll[k], rmse[k]) < merit(nll[best], rmse[best]);
-}
-
-/* The best number of neighbours of a trial: that of the lowest NLL or, with a scale, of the best
- * merit. */
+/* The best number of neighbours of a trial, that of the lowest score.  In gaps rows held out say
+ * little about numbers, and more neighbours do no harm. */
 static size_t best_count(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
                          size_t n_counts)
 {
-  const double *nll = trial->nll;
+  static const double about = 1.01;
+  const double *score = trial->score, *rmse = trial->rmse;
   size_t lowest = 0;
   for (size_t k = 1; k < n_counts; k++)
-    if (isnan(nll[lowest]) || nll[k] < nll[lowest]) lowest = k;
+    if (isnan(score[lowest]) || score[k] < score[lowest]) lowest = k;
   size_t best = lowest;
-  if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return best;
-  for (size_t k = 0; k < n_counts; k++) {
+  for (size_t k = best + 1; k < n_counts && c->options->like != NULL; k++) {
     double standard_error;
     double worse = gpnn_choice_mean_difference(c->n, trial->loss + k * c->n,
                                                trial->loss + lowest * c->n, &standard_error);
-    if (!isnan(nll[k]) && is_hardly_worse(worse, standard_error) &&
-        is_better_count(c, trial, k, best))
-      best = k;
+    if (is_hardly_worse(worse, standard_error) && rmse[k] <= about * rmse[best]) best = k;
   }
   return best;
 }
@@ -259,47 +248,46 @@ enum gpnn_status gpnn_numbers_score(struct gpnn_choice *c, struct gpnn_choose_tr
                                     size_t n_counts, struct gpnn_error *err)
 {
   struct gpnn_candidate *candidate = &trial->candidate;
-  struct tally tally = {{0}, {0}};
+  struct tally tally = {.failed = {0}};
   double standard_error[GPNN_CHOOSE_COUNTS];
   const size_t *numbers = counts_of(c, trial);
   if (candidate->exact) n_counts = 1;
-  candidate->nll = candidate->standard_error = NAN;
+  candidate->score = candidate->nll = candidate->standard_error = NAN;
   candidate->neighbours = numbers[0];
   enum gpnn_status status = gpnn_choice_see(c, trial->sight, err);
   if (status == GPNN_OK) status = predict(c, trial, n_counts, &tally, err);
   for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
-    trial->nll[k] = NAN;
+    trial->score[k] = NAN;
+    trial->nll[k] = tally.nll[k];
     trial->rmse[k] = sqrt(tally.square[k]);
     if (!tally.failed[k])
-      trial->nll[k] =
+      trial->score[k] =
           gpnn_choice_mean_difference(c->n, trial->loss + k * c->n, NULL, &standard_error[k]);
   }
   if (status == GPNN_OK) {
     size_t best = trial->best = best_count(c, trial, n_counts);
     candidate->neighbours = numbers[best];
+    candidate->score = trial->score[best];
     candidate->nll = trial->nll[best];
-    candidate->standard_error = isnan(candidate->nll) ? NAN : standard_error[best];
+    candidate->standard_error = isnan(candidate->score) ? NAN : standard_error[best];
     candidate->rmse = trial->rmse[best];
   }
-  if (status == GPNN_OK && isnan(candidate->nll))
+  if (status == GPNN_OK && isnan(candidate->score))
     status = gpnn_fail(err, GPNN_ENUMERIC, "a score is not finite");
   return status;
 }
 
-/* If its NLL is no worse than chance explains and its means have a smaller error or, with a scale,
- * if it is hardly worse and has more merit. */
+/* Of a Gaussian likelihood: if its NLL is no worse than chance explains, and its means have a
+ * smaller error. */
 bool gpnn_numbers_is_better(const struct gpnn_choice *c, const struct gpnn_choose_trial *a,
                             const struct gpnn_choose_trial *best,
                             const struct gpnn_choose_trial *lowest)
 {
-  double standard_error, worse = a->candidate.nll - lowest->candidate.nll;
+  double standard_error, worse = a->candidate.score - lowest->candidate.score;
+  if (c->options->likelihood != GPNN_LIKELIHOOD_GAUSSIAN) return false;
   (void)gpnn_choice_mean_difference(c->n, a->loss + a->best * c->n,
                                     lowest->loss + lowest->best * c->n, &standard_error);
-  if (c->options->likelihood == GPNN_LIKELIHOOD_GAUSSIAN)
-    return worse <= standard_error && a->candidate.rmse < best->candidate.rmse;
-  return is_hardly_worse(worse, standard_error) &&
-         merit(a->candidate.nll, a->candidate.rmse) <
-             merit(best->candidate.nll, best->candidate.rmse);
+  return worse <= standard_error && a->candidate.rmse < best->candidate.rmse;
 }
 
 /* ---- the best two at more neighbours -------------------------------------------------------- */
@@ -310,13 +298,15 @@ static enum gpnn_status score_all(struct gpnn_choice *c, struct gpnn_choose_tria
                                   struct gpnn_error *err)
 {
   struct gpnn_candidate first = trial->candidate, *candidate = &trial->candidate;
-  double lowest = INFINITY;
+  double lowest = INFINITY, of_lowest = NAN;
   if (candidate->exact) return GPNN_OK; /* has a single number */
   enum gpnn_status status = gpnn_numbers_score(c, trial, c->n_counts, err);
   if (c->listener != NULL) c->listener(c->context, candidate);
   if (status != GPNN_OK) return status;
-  for (size_t k = 0; k < c->head->n_first; k++) lowest = fmin(lowest, trial->nll[k]);
-  candidate->nll = first.nll + (candidate->nll - lowest);
+  for (size_t k = 0; k < c->head->n_first; k++)
+    if (trial->score[k] < lowest) lowest = trial->score[k], of_lowest = trial->nll[k];
+  candidate->score = first.score + (candidate->score - lowest);
+  candidate->nll = first.nll + (candidate->nll - of_lowest);
   candidate->standard_error = first.standard_error;
   candidate->rmse = first.rmse;
   return GPNN_OK;
@@ -345,13 +335,15 @@ void gpnn_numbers_choose_neighbours(struct gpnn_choice *c)
 {
   struct gpnn_choose_trial *trial = gpnn_choice_best(c);
   struct gpnn_candidate *fewest = &c->report->fewest;
-  /* The most to give up for speed, however uncertain the scores, of the NLL and of the error. */
-  const double most = 0.01, most_error = 0.005;
+  /* The most to give up for speed, however uncertain the scores: of the NLL, of the CRPS as a share
+   * of it, and of the error. */
+  const double most_error = 0.005;
   bool is_scaled = c->options->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
   size_t best = trial->best, i = c->options->like == NULL ? 0 : best;
+  double most = is_scaled ? 0.01 * trial->score[best] : 0.01;
   for (; i < best; i++) {
     double standard_error, *loss = trial->loss;
-    if (isnan(trial->nll[i])) continue;
+    if (isnan(trial->score[i])) continue;
     if (is_scaled && trial->rmse[i] > (1 + most_error) * trial->rmse[best]) continue;
     double worse =
         gpnn_choice_mean_difference(c->n, loss + i * c->n, loss + best * c->n, &standard_error);
@@ -359,6 +351,7 @@ void gpnn_numbers_choose_neighbours(struct gpnn_choice *c)
   }
   *fewest = trial->candidate;
   fewest->neighbours = counts_of(c, trial)[i];
+  fewest->score += trial->score[i] - trial->score[best];
   fewest->nll += trial->nll[i] - trial->nll[best];
   for (size_t t = 0; t < c->n_targets; t++) trial->params[t].neighbours = fewest->neighbours;
 }

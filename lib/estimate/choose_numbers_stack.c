@@ -123,7 +123,7 @@ static struct gpnn_choose_trial *next_best(const struct pool *p)
     struct gpnn_choose_trial *trial = p->choice->trials[i];
     bool taken = false;
     for (size_t k = 0; k < p->n_candidates; k++) taken = taken || p->trial[k] == trial;
-    if (!taken && (next == NULL || trial->candidate.nll < next->candidate.nll)) next = trial;
+    if (!taken && (next == NULL || trial->candidate.score < next->candidate.score)) next = trial;
   }
   return next;
 }
@@ -263,8 +263,9 @@ static void add_moments(const struct pool *p, size_t begin, size_t end, double *
 
 /* The score of a number of members: each half of the rows with the weights that suit the other. */
 struct score {
-  double *loss;  /* owned; n: mean over the targets */
-  double nll;    /* the mean of these */
+  double *loss;  /* owned; n: CRPS, averaged over the targets */
+  double crps;   /* the mean of these */
+  double nll;    /* of all targets and rows */
   double square; /* mean squared error, of all targets */
   bool possible;
 };
@@ -274,15 +275,17 @@ static enum gpnn_status add_half(struct pool *p, const double *weight, bool all_
                                  size_t begin, size_t end, struct score *score,
                                  struct gpnn_error *err)
 {
-  double *loss = gpnn_alloc(p->n, 1, sizeof *loss);
+  double *loss = gpnn_alloc(p->n, 2, sizeof *loss), *crps = loss == NULL ? NULL : loss + p->n;
   enum gpnn_status status = loss == NULL ? gpnn_fail_memory(err, "for a choice") : GPNN_OK;
   for (size_t t = 0; t < p->n_targets && status == GPNN_OK; t++) {
     const struct gpnn_scale_rows rows = stack_rows(p, t, weight);
     status =
-        gpnn_numbers_scaled_losses(&rows, p->choice->options->likelihood, all_features, loss, err);
+        gpnn_numbers_scaled_losses(&rows, p->choice->options->likelihood, all_features, loss, crps,
+                                   err);
     for (size_t i = begin; i < end && status == GPNN_OK; i++) {
       double error = rows.y[i] - rows.mean[i];
-      score->loss[i] += loss[i] / (double)p->n_targets;
+      score->loss[i] += crps[i] / (double)p->n_targets;
+      score->crps += crps[i] / (double)(p->n * p->n_targets);
       score->nll += loss[i] / (double)(p->n * p->n_targets);
       score->square += error * error / (double)(p->n * p->n_targets);
     }
@@ -316,7 +319,7 @@ static enum gpnn_status score_size(struct pool *p, size_t size, struct score *sc
   enum gpnn_status status = score_with(p, size, false, score, err);
   if (status != GPNN_OK || p->choice->options->likelihood != GPNN_LIKELIHOOD_LOCAL) return status;
   status = score_with(p, size, true, &all, err);
-  if (status == GPNN_OK && all.possible && all.nll < score->nll) {
+  if (status == GPNN_OK && all.possible && all.crps < score->crps) {
     free(score->loss);
     *score = all;
   } else {
@@ -331,12 +334,12 @@ static bool pays(const struct pool *p, const struct score *many, const struct sc
                  size_t more)
 {
   enum { FEW_ROWS = 500 };
-  const double least = 0.01;
+  const double least = 0.01; /* of the score */
   double standard_error;
   if (!many->possible || !(many->square <= few->square)) return false;
   double gain = gpnn_choice_mean_difference(p->n, few->loss, many->loss, &standard_error);
   /* Few rows never make a gain certain, but then members cost little, and on average they help. */
-  return gain > least * (double)more && (gain > standard_error || p->n < FEW_ROWS);
+  return gain > least * few->crps * (double)more && (gain > standard_error || p->n < FEW_ROWS);
 }
 
 /* Finds how many members pay: '*size', at least 1; '*nll' and '*rmse' are their score. */
@@ -360,6 +363,7 @@ static enum gpnn_status choose_size(struct pool *p, size_t most, struct gpnn_cho
     free(score.loss);
   }
   if (status == GPNN_OK) {
+    stack->score = best.crps;
     stack->nll = best.nll;
     stack->rmse = sqrt(best.square);
     stack->n_rows = p->n;

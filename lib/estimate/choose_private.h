@@ -26,8 +26,10 @@ struct gpnn_choose_trial {
   struct gpnn_candidate candidate; /* with the best number of neighbours */
   size_t best;                     /* index of that number among those tried */
   /* with each number; 'error' is that of labels */
-  double nll[GPNN_CHOOSE_COUNTS], rmse[GPNN_CHOOSE_COUNTS], error[GPNN_CHOOSE_COUNTS];
-  double *loss; /* owned; GPNN_CHOOSE_COUNTS by the validation rows: the mean over the targets */
+  double score[GPNN_CHOOSE_COUNTS], nll[GPNN_CHOOSE_COUNTS], rmse[GPNN_CHOOSE_COUNTS],
+      error[GPNN_CHOOSE_COUNTS];
+  double *loss; /* owned; GPNN_CHOOSE_COUNTS by the validation rows: what the score is the mean of,
+                   averaged over the targets */
   bool passed_over;                       /* it is not the best, but may be a member of a stack */
   unsigned char sight;                    /* how it sees inputs that have scores */
   const struct gpnn_choose_trial *before; /* that it went on from; NULL: it started anew */
@@ -40,7 +42,7 @@ struct gpnn_choice_stack {
   struct gpnn_choose_trial *trial[GPNN_CHOOSE_MEMBERS];
   double weight[GPNN_CHOOSE_MEMBERS];
   size_t n_rows;    /* that it was scored on */
-  double nll, rmse; /* of rows that its weights do not come from */
+  double score, nll, rmse; /* of rows that its weights do not come from */
 };
 
 /* ---- candidates --------------------------------------------------------------------------- */
@@ -178,7 +180,7 @@ struct gpnn_choice {
   double *y, *noise;              /* n, of one target at a time; known noise variances */
   double *regressors;             /* n by n_regressors */
   double *mean, *latent, *misfit; /* GPNN_CHOOSE_COUNTS by n: scratch, of one target */
-  double *loss;                   /* n: scratch */
+  double *loss, *crps;            /* n of each: scratch */
 };
 
 /* ---- choose.c ----------------------------------------------------------------------------- */
@@ -298,12 +300,12 @@ bool gpnn_numbers_is_better(const struct gpnn_choice *c, const struct gpnn_choos
                             const struct gpnn_choose_trial *best,
                             const struct gpnn_choose_trial *lowest);
 
-/* Writes to 'loss' the negative log density of each row under a law that comes from others
- * (gpnn_scale_cross_losses()). */
+/* Writes to 'loss' the negative log density of each row, and to 'crps' its CRPS, under a law that
+ * comes from others (gpnn_scale_cross_losses()). */
 GPNN_MUST_CHECK enum gpnn_status gpnn_numbers_scaled_losses(const struct gpnn_scale_rows *rows,
                                                             enum gpnn_likelihood likelihood,
                                                             bool all_features, double *loss,
-                                                            struct gpnn_error *err);
+                                                            double *crps, struct gpnn_error *err);
 
 /* If candidates were compared with only some of the numbers of neighbours, passes over all but the
  * best two and scores those with all numbers. */

@@ -153,6 +153,25 @@ static double rows_of(const struct gpnn_fit_problem *problem)
   return problem->kind == GPNN_OBJECTIVE_MLL_K ? n / (double)(problem->pool.k + 1) : n;
 }
 
+/*
+ * The prior of the entries of E off the diagonal, which draws a rotation towards none
+ * (gpnn-methods(7), equation 4.30): minus its logarithm per row; adds its gradient to 'gradient',
+ * unless that is NULL.
+ */
+static double rotation_prior(const struct gpnn_fit_problem *problem, const double *u,
+                             double *gradient)
+{
+  const double sd = 0.3;
+  size_t d = problem->dataset->d, first = problem->coordinates.n;
+  double sum = 0, weight = 1 / (sd * sd * rows_of(problem));
+  for (size_t i = 0; i < problem->rotation.n; i++) {
+    if (i % d == i / d) continue;
+    sum += weight * u[first + i] * u[first + i] / 2;
+    if (gradient != NULL) gradient[first + i] += weight * u[first + i];
+  }
+  return sum;
+}
+
 static enum gpnn_status evaluate(struct gpnn_fit_problem *problem,
                                  const struct gpnn_neighbourhoods *hoods, const double *u,
                                  double *f, double *gradient, struct gpnn_error *err)
@@ -174,7 +193,8 @@ static enum gpnn_status evaluate(struct gpnn_fit_problem *problem,
     gpnn_fit_coordinates_gradient(coordinates, gradient);
     write_rotation_gradient(problem, gradient);
   }
-  problem->prior = gpnn_fit_coordinates_prior(coordinates, rows_of(problem), u, gradient);
+  problem->prior = gpnn_fit_coordinates_prior(coordinates, rows_of(problem), u, gradient) +
+                   rotation_prior(problem, u, gradient);
   *f += problem->prior;
   return GPNN_OK;
 }

@@ -157,7 +157,7 @@ static enum gpnn_status losses(struct rows *rows, const struct gpnn_dataset *dat
   gpnn_model_free(model);
   if (status != GPNN_OK) return status;
   const struct gpnn_scale_rows scaled = scale_rows(rows, params);
-  return gpnn_scale_cross_losses(&scaled, params->likelihood, false, FOLDS, 0, loss, err);
+  return gpnn_scale_cross_losses(&scaled, params->likelihood, false, FOLDS, 0, loss, NULL, err);
 }
 
 static struct gpnn_row_weights_gain compare(size_t n, const double *without, const double *with)

@@ -285,7 +285,7 @@ enum { FOLDS = 5 };
 
 /* What laws estimated from other rows say of each row; an array that is NULL is not wanted. */
 struct crossed {
-  double *loss;
+  double *loss, *crps;
   double *error;   /* without its sign, in units of the scale but for S */
   double *central; /* probability of smaller errors */
 };
@@ -296,13 +296,15 @@ static void cross_row(const struct problem *p, const double *u, size_t i,
   const struct sample *s = p->sample;
   double exponent = 0;
   if (crossed->loss != NULL) crossed->loss[i] = constant_of(u) + loss_of_row(p, u, i, NULL);
-  if (crossed->error == NULL) return;
+  if (crossed->error == NULL && crossed->crps == NULL) return;
   for (size_t k = 0; k < p->n_features; k++)
     exponent += u[FIRST_COEFFICIENT + k] * clipped(p, i, k);
   double error = fabs(s->error[i]), of_model = exp(exponent) * s->model[i];
+  double scale = sqrt(exp(u[FACTOR]) * of_model + s->rest[i]), degrees = 2 + exp(u[DEGREES]);
+  if (crossed->crps != NULL) crossed->crps[i] = scale * gpnn_student_crps(error / scale, degrees);
+  if (crossed->error == NULL) return;
   crossed->error[i] = error == 0 ? 0 : error / sqrt(of_model + s->rest[i]);
-  double scale = sqrt(exp(u[FACTOR]) * of_model + s->rest[i]);
-  double below = error == 0 ? 0.5 : gpnn_student_cdf(error / scale, 2 + exp(u[DEGREES]));
+  double below = error == 0 ? 0.5 : gpnn_student_cdf(error / scale, degrees);
   crossed->central[i] = 2 * below - 1;
 }
 
@@ -329,14 +331,14 @@ static enum gpnn_status cross(struct problem p, size_t folds, size_t most,
 
 enum gpnn_status gpnn_scale_cross_losses(const struct gpnn_scale_rows *rows,
                                          enum gpnn_likelihood likelihood, bool all_features,
-                                         size_t folds, size_t most, double *loss,
+                                         size_t folds, size_t most, double *loss, double *crps,
                                          struct gpnn_error *err)
 {
   struct sample sample = {0};
   enum gpnn_status status = sample_init(&sample, rows, err);
   if (status == GPNN_OK)
     status = cross(problem_of(&sample, likelihood, all_features), folds, most,
-                   &(struct crossed){.loss = loss}, err);
+                   &(struct crossed){.loss = loss, .crps = crps}, err);
   gpnn_arrays_free(sample.arrays);
   return status;
 }
