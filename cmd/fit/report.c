@@ -132,18 +132,16 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
   }
   enum gpnn_status status = comment_fit(params, view->n, &report->fit, err);
   if (status == GPNN_OK && next->kernel != NULL)
-    status = gpnn_parameters_comment(params, err,
-                                     "chosen: %s, %s with %zu neighbours (%zu rows left out)",
-                                     describe(chosen, text), describe_score(chosen, score),
-                                     chosen->neighbours, report->n_rows);
+    status = gpnn_parameters_comment(
+        params, err, "chosen: %s, %s with %zu neighbours (%zu rows left out)",
+        describe(chosen, text), describe_score(chosen, score), chosen->neighbours, report->n_rows);
   if (status == GPNN_OK && next->kernel != NULL)
     status = gpnn_parameters_comment(params, err, "runner-up: %s, %s with %zu neighbours",
                                      describe(next, text), describe_score(next, score),
                                      next->neighbours);
   if (status == GPNN_OK && report->fewest.kernel != NULL)
-    status =
-        gpnn_parameters_comment(params, err, "neighbours: %zu, %s", report->fewest.neighbours,
-                                describe_score(&report->fewest, score));
+    status = gpnn_parameters_comment(params, err, "neighbours: %zu, %s", report->fewest.neighbours,
+                                     describe_score(&report->fewest, score));
   if (status == GPNN_OK) status = comment_stack(params, report, err);
   /* Coefficients with standard errors are of interest in themselves. */
   if (status == GPNN_OK && params->mean.covariance != NULL)

@@ -249,7 +249,8 @@ static struct gpnn_choose_trial *runner_up(const struct gpnn_choice *c)
   const struct gpnn_choose_trial *best = gpnn_choice_best(c);
   struct gpnn_choose_trial *next = NULL;
   for (size_t i = 0; i < c->n_trials; i++)
-    if (c->trials[i] != best && (next == NULL || c->trials[i]->candidate.score < next->candidate.score))
+    if (c->trials[i] != best &&
+        (next == NULL || c->trials[i]->candidate.score < next->candidate.score))
       next = c->trials[i];
   return next;
 }

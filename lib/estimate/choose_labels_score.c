@@ -121,7 +121,7 @@ static void note_best(const struct gpnn_choice *c, struct gpnn_choose_trial *tri
   candidate->neighbours = c->counts[best];
   candidate->error = trial->error[best];
   candidate->score = gpnn_choice_mean_difference(c->n, trial->loss + best * c->n, NULL,
-                                               &candidate->standard_error);
+                                                 &candidate->standard_error);
 }
 
 enum gpnn_status gpnn_labels_score(struct gpnn_choice *c, struct gpnn_choose_trial *trial,

@@ -61,6 +61,16 @@ static bool is_thorough(const struct gpnn_choice *c)
   return c->options->effort == GPNN_EFFORT_THOROUGH;
 }
 
+static bool others_are_open(const struct gpnn_choice *c)
+{
+  return is_thorough(c) && c->options->kernel;
+}
+
+static bool whitening_is_open(const struct gpnn_choice *c)
+{
+  return is_thorough(c) && c->whitening != NULL;
+}
+
 static bool k_is_open_beyond(const struct gpnn_choice *c, size_t rows)
 {
   return c->options->k && c->dataset->n > rows;
@@ -86,6 +96,32 @@ static bool k_is_open_beyond_128(const struct gpnn_choice *c)
 static bool has_best(const struct gpnn_choice *c)
 {
   return gpnn_choice_best(c) != NULL;
+}
+
+static bool best_has_kernel(const struct gpnn_choice *c, const char *name)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  return best == NULL || best->candidate.kernel == gpnn_kernel_by_name(name);
+}
+
+static bool best_is_not_exp(const struct gpnn_choice *c)
+{
+  return !best_has_kernel(c, "exp");
+}
+
+static bool best_is_not_matern32(const struct gpnn_choice *c)
+{
+  return !best_has_kernel(c, "matern32");
+}
+
+static bool best_is_not_matern52(const struct gpnn_choice *c)
+{
+  return !best_has_kernel(c, "matern52");
+}
+
+static bool best_is_not_rbf(const struct gpnn_choice *c)
+{
+  return !best_has_kernel(c, "rbf");
 }
 
 static bool best_is_plain(const struct gpnn_choice *c)
@@ -171,8 +207,18 @@ static const struct gpnn_choose_row normal[] = {
     {goes_on, has_best, GPNN_FROM_BEST, GPNN_TURN_RETAIN, .part = 2},
 };
 
-/* The best two go on at greater expense. */
+/* Other kernels under the metric of the best, whatever the scores of the first descents, and the
+ * inputs as they are: members of a stack are the better the more their errors differ.  Then the
+ * best two go on at greater expense. */
 static const struct gpnn_choose_row harder[] = {
+    {others_are_open, best_is_not_exp, GPNN_FROM_LEADER, GPNN_TURN_RETAIN, .kernel = "exp"},
+    {others_are_open, best_is_not_matern32, GPNN_FROM_LEADER, GPNN_TURN_RETAIN,
+     .kernel = "matern32"},
+    {others_are_open, best_is_not_matern52, GPNN_FROM_LEADER, GPNN_TURN_RETAIN,
+     .kernel = "matern52"},
+    {others_are_open, best_is_not_rbf, GPNN_FROM_LEADER, GPNN_TURN_RETAIN, .kernel = "rbf"},
+    {whitening_is_open, has_best, .turn = GPNN_TURN_WHITEN, .part = 2},
+    {is_thorough, .is_worthwhile = has_best},
     {is_thorough, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .times_k = 2, .times_rows = 4,
      .times_steps = 3},
     {is_thorough, .from = GPNN_FROM_RIVAL, .turn = GPNN_TURN_RETAIN, .times_k = 2, .times_rows = 4,

@@ -157,7 +157,7 @@ static double mean_square(const struct gpnn_choice *c, const double *mean)
 struct tally {
   /* means over targets and rows of the squared error, and of the NLL */
   double square[GPNN_CHOOSE_COUNTS], nll[GPNN_CHOOSE_COUNTS];
-  bool failed[GPNN_CHOOSE_COUNTS];   /* a loss is not finite */
+  bool failed[GPNN_CHOOSE_COUNTS]; /* a loss is not finite */
 };
 
 /* The numbers of neighbours that a trial is scored with. */

@@ -134,7 +134,7 @@ static void take_candidates(struct pool *p, const struct gpnn_choice *c)
 {
   enum { FEW = 3 };
   struct gpnn_choose_trial *next = gpnn_choice_best(c);
-  bool is_dear = !next->candidate.exact &&
+  bool is_dear = !next->candidate.exact && c->options->effort != GPNN_EFFORT_THOROUGH &&
                  next->params->neighbours > c->counts[gpnn_choice_first_counts(c) - 1];
   p->n = is_dear ? c->n : c->n_drawn;
   for (; p->n_candidates < (is_dear ? FEW : MOST) && next != NULL; next = next_best(p))
@@ -279,9 +279,8 @@ static enum gpnn_status add_half(struct pool *p, const double *weight, bool all_
   enum gpnn_status status = loss == NULL ? gpnn_fail_memory(err, "for a choice") : GPNN_OK;
   for (size_t t = 0; t < p->n_targets && status == GPNN_OK; t++) {
     const struct gpnn_scale_rows rows = stack_rows(p, t, weight);
-    status =
-        gpnn_numbers_scaled_losses(&rows, p->choice->options->likelihood, all_features, loss, crps,
-                                   err);
+    status = gpnn_numbers_scaled_losses(&rows, p->choice->options->likelihood, all_features, loss,
+                                        crps, err);
     for (size_t i = begin; i < end && status == GPNN_OK; i++) {
       double error = rows.y[i] - rows.mean[i];
       score->loss[i] += crps[i] / (double)p->n_targets;
@@ -334,7 +333,8 @@ static bool pays(const struct pool *p, const struct score *many, const struct sc
                  size_t more)
 {
   enum { FEW_ROWS = 500 };
-  const double least = 0.01; /* of the score */
+  /* Of the score; much effort is willing to wait for predictions as well. */
+  const double least = p->choice->options->effort == GPNN_EFFORT_THOROUGH ? 0.002 : 0.01;
   double standard_error;
   if (!many->possible || !(many->square <= few->square)) return false;
   double gain = gpnn_choice_mean_difference(p->n, few->loss, many->loss, &standard_error);

@@ -41,7 +41,7 @@ struct gpnn_choice_stack {
   size_t n; /* 1: the best alone, whatever the other fields are */
   struct gpnn_choose_trial *trial[GPNN_CHOOSE_MEMBERS];
   double weight[GPNN_CHOOSE_MEMBERS];
-  size_t n_rows;    /* that it was scored on */
+  size_t n_rows;           /* that it was scored on */
   double score, nll, rmse; /* of rows that its weights do not come from */
 };
 

@@ -191,7 +191,8 @@ static enum gpnn_status find_losses(struct scoring *s, const struct gpnn_paramet
     return GPNN_OK;
   }
   if (s->n < FEW_ROWS)
-    return gpnn_scale_cross_losses(&all, s->options->likelihood, false, FOLDS, 0, s->of.loss, NULL, err);
+    return gpnn_scale_cross_losses(&all, s->options->likelihood, false, FOLDS, 0, s->of.loss, NULL,
+                                   err);
   enum gpnn_status status = find_scaled_losses(s, params, &second, 0, half, err);
   return status == GPNN_OK ? find_scaled_losses(s, params, &first, half, s->n - half, err) : status;
 }
