@@ -114,6 +114,13 @@ static bool has_best(const struct gpnn_choice *c)
   return gpnn_choice_best(c) != NULL;
 }
 
+/* Values and scores of inputs need lengthscales of their own, which take time. */
+static bool may_see_both(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  return best != NULL && best->candidate.ard && 2 * c->dataset->n_groups <= GPNN_CHOOSE_LABELS_ARD;
+}
+
 static bool best_is_plain(const struct gpnn_choice *c)
 {
   const struct gpnn_choose_trial *best = gpnn_choice_best(c);
@@ -150,8 +157,10 @@ static const struct gpnn_choose_row kernels[] = {
     {kernel_is_open_in_small, .kernel = "rbf", .is_early = true},
     {kernel_is_open_in_large, .from = GPNN_FROM_BEST, .kernel = "exp", .is_early = true, .part = 3},
     {kernel_is_open_in_large, .from = GPNN_FROM_BEST, .kernel = "rbf", .is_early = true, .part = 3},
-    {scores_are_open, has_best, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH, .is_early = true},
-    {scores_are_open, best_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE, .is_early = true},
+    {scores_are_open, may_see_both, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH, .is_early = true,
+     .part = 2},
+    {scores_are_open, best_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE, .is_early = true,
+     .part = 2},
     {isotropic_is_open, has_best, .isotropic = true, .is_early = true, .is_simpler = true},
 };
 

@@ -137,6 +137,14 @@ static bool best_has_ard(const struct gpnn_choice *c)
   return best != NULL && best->candidate.ard;
 }
 
+/* Values and scores of inputs need lengthscales of their own, which rows can tell. */
+static bool may_see_both(const struct gpnn_choice *c)
+{
+  size_t most = 2 * c->dataset->n_groups;
+  return best_has_ard(c) && most <= 2 * GPNN_CHOOSE_ARD &&
+         c->dataset->n / GPNN_CHOOSE_ARD_ROWS >= most;
+}
+
 static bool best_is_rotated(const struct gpnn_choice *c)
 {
   const struct gpnn_choose_trial *best = gpnn_choice_best(c);
@@ -191,7 +199,7 @@ static const struct gpnn_choose_row normal[] = {
      .is_early = true, .part = 2},
     {kernel_is_open, .from = GPNN_FROM_BEST, .kernel = "rbf", .after = "matern52", .is_early = true,
      .part = 2},
-    {scores_are_open, has_best, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH, .is_early = true,
+    {scores_are_open, may_see_both, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH, .is_early = true,
      .part = 2},
     {scores_are_open, best_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE, .is_early = true,
      .part = 2},
@@ -201,9 +209,9 @@ static const struct gpnn_choose_row normal[] = {
     {isotropic_is_open, may_be_isotropic, .isotropic = true, .part = 4},
     {rotation_is_open, has_best, .turn = GPNN_TURN_WHITEN, .part = 8},
     {rotation_is_open, last_is_whitened_and_near, GPNN_FROM_LAST, GPNN_TURN_HOLD, .part = 2},
-    {rotation_is_open, best_has_ard, GPNN_FROM_BEST, .turn = GPNN_TURN_LEARN, .part = 2},
+    {rotation_is_open, best_has_ard, GPNN_FROM_BEST, .turn = GPNN_TURN_LEARN, .part = 4},
     {rotated_kernel_is_open, best_is_rotated, GPNN_FROM_BEST, GPNN_TURN_LEARN, .rougher = 1,
-     .part = 2},
+     .part = 4},
     {goes_on, has_best, GPNN_FROM_BEST, GPNN_TURN_RETAIN, .part = 2},
 };
 
@@ -247,7 +255,7 @@ static const struct gpnn_choose_row exact[] = {
     {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "exp"},
     {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "matern52"},
     {kernel_is_open, best_is_exact, GPNN_FROM_LAST, .kernel = "rbf", .after = "matern52"},
-    {scores_are_open, has_best, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH},
+    {scores_are_open, may_see_both, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH},
     {scores_are_open, best_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE},
 };
 
@@ -451,7 +459,7 @@ static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_choose_trial *b
 {
   const struct gpnn_choose_options *given = c->options;
   struct gpnn_choose_trial trial = {.sight = best->sight};
-  struct gpnn_fit_options fit = continue_trial(c, best, (given->fit.steps + 1) / 2).fit;
+  struct gpnn_fit_options fit = continue_trial(c, best, (given->fit.steps + 3) / 4).fit;
   bool by_blocks = best->candidate.objective == GPNN_OBJECTIVE_BLOCK;
   if (!best->candidate.exact && (by_blocks || gpnn_choice_rows_left(c, fit.rows) == fit.rows))
     return GPNN_OK;
