@@ -1,5 +1,6 @@
 #include "cmd/fit/fit.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "cmd/common/json.h"
@@ -28,10 +29,10 @@ static const char *describe_score(const struct gpnn_candidate *candidate, char t
 {
   if (candidate->objective == GPNN_OBJECTIVE_LABELS)
     snprintf(text, NAME_BYTES, "log loss %.4f", candidate->score);
-  else if (candidate->score == candidate->nll)
+  else if (isnan(candidate->crps))
     snprintf(text, NAME_BYTES, "NLL %.4f", candidate->nll);
   else
-    snprintf(text, NAME_BYTES, "CRPS %.4f, NLL %.4f", candidate->score, candidate->nll);
+    snprintf(text, NAME_BYTES, "NLL %.4f, CRPS %.4f", candidate->nll, candidate->crps);
   return text;
 }
 
@@ -51,7 +52,7 @@ static void put_candidate(struct json *report, const char *key,
   json_text(report, "objective", gpnn_objective_name(candidate->objective));
   json_count(report, "neighbours", candidate->neighbours);
   bool of_labels = candidate->objective == GPNN_OBJECTIVE_LABELS;
-  if (candidate->score != candidate->nll) json_number(report, "crps", candidate->score);
+  if (!isnan(candidate->crps)) json_number(report, "crps", candidate->crps);
   json_number(report, of_labels ? "log-loss" : "nll", candidate->nll);
   json_number(report, "standard-error", candidate->standard_error);
   json_number(report, of_labels ? "error" : "rmse", of_labels ? candidate->error : candidate->rmse);
@@ -92,7 +93,7 @@ static const char *describe_scores(const struct gpnn_choose_stack *stack, char t
   if (stack->member->objective == GPNN_OBJECTIVE_LABELS)
     snprintf(text, NAME_BYTES, "log loss %.4f", stack->nll);
   else
-    snprintf(text, NAME_BYTES, "CRPS %.4f, NLL %.4f, RMSE %.4f", stack->score, stack->nll,
+    snprintf(text, NAME_BYTES, "NLL %.4f, CRPS %.4f, RMSE %.4f", stack->nll, stack->crps,
              stack->rmse);
   return text;
 }
@@ -268,7 +269,7 @@ static void put_stack(struct json *report, const struct gpnn_choose_stack *stack
   json_close(report, ']');
   if (stack->n == 0) return;
   bool of_labels = stack->member->objective == GPNN_OBJECTIVE_LABELS;
-  if (!of_labels) json_number(report, "members-crps", stack->score);
+  if (!of_labels) json_number(report, "members-crps", stack->crps);
   json_number(report, of_labels ? "members-log-loss" : "members-nll", stack->nll);
   if (!of_labels) json_number(report, "members-rmse", stack->rmse);
 }

@@ -36,6 +36,7 @@ void gpnn_choice_release(struct gpnn_choice *c)
   free(c->misfit);
   free(c->loss);
   free(c->crps);
+  free(c->unit);
 }
 
 enum gpnn_status gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
@@ -173,6 +174,7 @@ static struct gpnn_candidate describe(const struct gpnn_choice *c,
                                  .neighbours = plan->fit.neighbours,
                                  .score = NAN,
                                  .nll = NAN,
+                                 .crps = NAN,
                                  .standard_error = NAN,
                                  .rmse = NAN};
 }
@@ -434,7 +436,7 @@ static void report_choice(const struct gpnn_choice *c)
     report->stack.weight[k] = c->stack.weight[k];
   }
   report->stack.n_rows = c->stack.n_rows;
-  report->stack.score = c->stack.score;
+  report->stack.crps = c->stack.crps;
   report->stack.nll = c->stack.nll;
   report->stack.rmse = c->stack.rmse;
 }

@@ -145,10 +145,11 @@ struct gpnn_candidate {
   bool exact; /* fitted by one block of all rows, and predicts from all rows */
   size_t k;   /* neighbours in the objective; 0 under blocks */
   size_t neighbours;
-  double score; /* mean over the validation rows, standardised units: the CRPS; of a Gaussian
-                   likelihood or of labels the NLL; NaN: failed */
+  double score; /* mean over the validation rows, standardised units: the NLL plus the CRPS in units
+                   of that of the first candidate; of a Gaussian likelihood or of labels the NLL;
+                   NaN: failed */
   double standard_error; /* of the score */
-  double nll;            /* likewise */
+  double nll, crps;      /* likewise; crps: NaN where it is not part of the score */
   double rmse;           /* of the means, standardised units */
   double error;          /* of labels: the share of rows whose class is not the most probable */
 };
@@ -167,7 +168,7 @@ struct gpnn_choose_report {
     struct gpnn_candidate member[GPNN_CHOOSE_MEMBERS]; /* the chosen first */
     double weight[GPNN_CHOOSE_MEMBERS];
     size_t n_rows;           /* that the stack was scored on */
-    double score, nll, rmse; /* of rows that its weights do not come from */
+    double crps, nll, rmse; /* of rows that its weights do not come from */
   } stack;
 };
 

@@ -151,6 +151,12 @@ static bool best_is_rotated(const struct gpnn_choice *c)
   return best != NULL && best->candidate.rotate == GPNN_ROTATE_LEARN;
 }
 
+/* The first descents do for what rotations would have improved, but did not. */
+static bool may_go_on(const struct gpnn_choice *c)
+{
+  return gpnn_choice_best(c) != NULL && (!c->tries_rotations || best_is_rotated(c));
+}
+
 /* Few inputs, or much the same lengthscale for all. */
 static bool may_be_isotropic(const struct gpnn_choice *c)
 {
@@ -169,10 +175,10 @@ static bool may_be_isotropic(const struct gpnn_choice *c)
 
 static bool last_is_whitened_and_near(const struct gpnn_choice *c)
 {
-  static const double near = 1.1; /* times the best score */
+  static const double near = 0.2;
   const struct gpnn_choose_trial *last = c->trials[c->n_trials - 1];
   return last->candidate.rotate == GPNN_ROTATE_WHITEN &&
-         last->candidate.score < near * gpnn_choice_best(c)->candidate.score;
+         last->candidate.score < gpnn_choice_best(c)->candidate.score + near;
 }
 
 static bool best_is_exact(const struct gpnn_choice *c)
@@ -212,7 +218,7 @@ static const struct gpnn_choose_row normal[] = {
     {rotation_is_open, best_has_ard, GPNN_FROM_BEST, .turn = GPNN_TURN_LEARN, .part = 4},
     {rotated_kernel_is_open, best_is_rotated, GPNN_FROM_BEST, GPNN_TURN_LEARN, .rougher = 1,
      .part = 4},
-    {goes_on, has_best, GPNN_FROM_BEST, GPNN_TURN_RETAIN, .part = 2},
+    {goes_on, may_go_on, GPNN_FROM_BEST, GPNN_TURN_RETAIN, .part = 2},
 };
 
 /* Other kernels under the metric of the best, whatever the scores of the first descents, and the

@@ -2,6 +2,7 @@
  * Scores of candidates for numbers on training rows that no fit has seen, under likelihoods whose
  * scale is estimated on these rows too.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,9 @@ enum gpnn_status gpnn_numbers_make_room(struct gpnn_choice *c, struct gpnn_error
   c->misfit = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->misfit);
   c->loss = gpnn_alloc(n, 1, sizeof *c->loss);
   c->crps = gpnn_alloc(n, 1, sizeof *c->crps);
+  c->unit = gpnn_alloc(c->n_targets, 1, sizeof *c->unit);
   if (!c->y || !c->noise || !c->regressors || !c->mean || !c->latent || !c->misfit || !c->loss ||
-      !c->crps)
+      !c->crps || !c->unit)
     return gpnn_fail_memory(err, "for a choice");
   for (size_t i = 0; i < n && p > 0; i++)
     memcpy(c->regressors + i * p, dataset->regressors + (size_t)c->self[i] * p,
@@ -97,23 +99,28 @@ enum gpnn_status gpnn_numbers_scaled_losses(const struct gpnn_scale_rows *rows,
                                  err);
 }
 
-/* Adds to 'loss' the CRPS of a target, divided by the number of targets, under the scaled
- * likelihood of 'params', which for each row is estimated from others, and to '*nll' the mean of
- * their negative log densities.  The predictions start at entry 'at' of the scratch.  Returns false
- * if one is not finite. */
-static bool add_scaled_losses(struct gpnn_choice *c, const struct gpnn_parameters *params,
-                              size_t at, double *loss, double *nll)
+/* Adds to 'loss' the scores of target 't', divided by the number of targets, under the scaled
+ * likelihood of 'params', which for each row is estimated from others: its negative log density
+ * plus its CRPS in the target's unit, which the first candidate sets.  Adds the means of the two to
+ * '*nll' and '*crps'.  The predictions start at entry 'at' of the scratch.  Returns false if one is
+ * not finite. */
+static bool add_scaled_losses(struct gpnn_choice *c, size_t t, const struct gpnn_parameters *params,
+                              size_t at, double *loss, double *nll, double *crps)
 {
   struct gpnn_error err;
   const struct gpnn_scale_rows rows = rows_at(c, params, at);
   if (gpnn_numbers_scaled_losses(&rows, params->likelihood, false, c->loss, c->crps, &err) !=
       GPNN_OK)
     return false;
+  double of_target = 0;
+  for (size_t i = 0; i < c->n; i++) of_target += c->crps[i] / (double)c->n;
+  if (c->unit[t] == 0 && isfinite(of_target)) c->unit[t] = fmax(of_target, DBL_MIN);
   for (size_t i = 0; i < c->n; i++) {
-    loss[i] += c->crps[i] / (double)c->n_targets;
+    loss[i] += (c->loss[i] + c->crps[i] / c->unit[t]) / (double)c->n_targets;
     *nll += c->loss[i] / (double)(c->n * c->n_targets);
-    if (!isfinite(loss[i] + *nll)) return false;
+    if (!isfinite(loss[i])) return false;
   }
+  *crps += of_target / (double)c->n_targets;
   return true;
 }
 
@@ -155,8 +162,8 @@ static double mean_square(const struct gpnn_choice *c, const double *mean)
 
 /* Totals of the targets' predictions with each number of neighbours. */
 struct tally {
-  /* means over targets and rows of the squared error, and of the NLL */
-  double square[GPNN_CHOOSE_COUNTS], nll[GPNN_CHOOSE_COUNTS];
+  /* means over targets and rows of the squared error, the NLL and the CRPS */
+  double square[GPNN_CHOOSE_COUNTS], nll[GPNN_CHOOSE_COUNTS], crps[GPNN_CHOOSE_COUNTS];
   bool failed[GPNN_CHOOSE_COUNTS]; /* a loss is not finite */
 };
 
@@ -166,8 +173,8 @@ static const size_t *counts_of(const struct gpnn_choice *c, const struct gpnn_ch
   return trial->candidate.exact ? &c->dataset->n : c->counts;
 }
 
-/* Predicts the target of 'model' and adds its errors to the tally and to 'loss'. */
-static enum gpnn_status add_target(struct gpnn_choice *c, const struct gpnn_model *model,
+/* Predicts target 't' by 'model' and adds its errors to the tally and to 'loss'. */
+static enum gpnn_status add_target(struct gpnn_choice *c, size_t t, const struct gpnn_model *model,
                                    size_t n_counts, const size_t *numbers, struct tally *tally,
                                    double *loss, struct gpnn_error *err)
 {
@@ -186,7 +193,8 @@ static enum gpnn_status add_target(struct gpnn_choice *c, const struct gpnn_mode
   for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
     size_t at = k * c->n;
     double *nll = &tally->nll[k];
-    bool good = is_scaled ? add_scaled_losses(c, channel->parameters, at, loss + at, nll)
+    bool good = is_scaled ? add_scaled_losses(c, t, channel->parameters, at, loss + at, nll,
+                                              &tally->crps[k])
                           : add_losses(c, &head, c->mean + at, c->latent + at, loss + at, nll);
     if (!good) tally->failed[k] = true;
     tally->square[k] += mean_square(c, c->mean + at) / (double)c->n_targets;
@@ -204,13 +212,13 @@ static enum gpnn_status predict(struct gpnn_choice *c, struct gpnn_choose_trial 
   struct gpnn_model *first = NULL;
   for (size_t i = 0; i < n_counts * c->n; i++) trial->loss[i] = 0;
   enum gpnn_status status = gpnn_model_new(&first, 1, &channel, &options, err);
-  if (status == GPNN_OK) status = add_target(c, first, n_counts, numbers, tally, trial->loss, err);
+  if (status == GPNN_OK) status = add_target(c, 0, first, n_counts, numbers, tally, trial->loss, err);
   for (size_t t = 1; t < c->n_targets && status == GPNN_OK; t++) { /* all share a metric */
     struct gpnn_model *model = NULL;
     channel = (struct gpnn_channel){c->targets[t], &trial->params[t]};
     status = gpnn_model_with(first, &channel, &model, err);
     if (status == GPNN_OK)
-      status = add_target(c, model, n_counts, numbers, tally, trial->loss, err);
+      status = add_target(c, t, model, n_counts, numbers, tally, trial->loss, err);
     gpnn_model_free(model);
   }
   gpnn_model_free(first);
@@ -259,6 +267,7 @@ enum gpnn_status gpnn_numbers_score(struct gpnn_choice *c, struct gpnn_choose_tr
   for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
     trial->score[k] = NAN;
     trial->nll[k] = tally.nll[k];
+    trial->crps[k] = tally.crps[k] > 0 ? tally.crps[k] : NAN;
     trial->rmse[k] = sqrt(tally.square[k]);
     if (!tally.failed[k])
       trial->score[k] =
@@ -269,6 +278,7 @@ enum gpnn_status gpnn_numbers_score(struct gpnn_choice *c, struct gpnn_choose_tr
     candidate->neighbours = numbers[best];
     candidate->score = trial->score[best];
     candidate->nll = trial->nll[best];
+    candidate->crps = trial->crps[best];
     candidate->standard_error = isnan(candidate->score) ? NAN : standard_error[best];
     candidate->rmse = trial->rmse[best];
   }
@@ -298,15 +308,20 @@ static enum gpnn_status score_all(struct gpnn_choice *c, struct gpnn_choose_tria
                                   struct gpnn_error *err)
 {
   struct gpnn_candidate first = trial->candidate, *candidate = &trial->candidate;
-  double lowest = INFINITY, of_lowest = NAN;
+  double lowest = INFINITY, nll = NAN, crps = NAN;
   if (candidate->exact) return GPNN_OK; /* has a single number */
   enum gpnn_status status = gpnn_numbers_score(c, trial, c->n_counts, err);
   if (c->listener != NULL) c->listener(c->context, candidate);
   if (status != GPNN_OK) return status;
   for (size_t k = 0; k < c->head->n_first; k++)
-    if (trial->score[k] < lowest) lowest = trial->score[k], of_lowest = trial->nll[k];
+    if (trial->score[k] < lowest) {
+      lowest = trial->score[k];
+      nll = trial->nll[k];
+      crps = trial->crps[k];
+    }
   candidate->score = first.score + (candidate->score - lowest);
-  candidate->nll = first.nll + (candidate->nll - of_lowest);
+  candidate->nll = first.nll + (candidate->nll - nll);
+  candidate->crps = first.crps + (candidate->crps - crps);
   candidate->standard_error = first.standard_error;
   candidate->rmse = first.rmse;
   return GPNN_OK;
@@ -335,12 +350,10 @@ void gpnn_numbers_choose_neighbours(struct gpnn_choice *c)
 {
   struct gpnn_choose_trial *trial = gpnn_choice_best(c);
   struct gpnn_candidate *fewest = &c->report->fewest;
-  /* The most to give up for speed, however uncertain the scores: of the NLL, of the CRPS as a share
-   * of it, and of the error. */
-  const double most_error = 0.005;
+  /* The most to give up for speed, however uncertain the scores, of the score and of the error. */
+  const double most = 0.01, most_error = 0.005;
   bool is_scaled = c->options->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
   size_t best = trial->best, i = c->options->like == NULL ? 0 : best;
-  double most = is_scaled ? 0.01 * trial->score[best] : 0.01;
   for (; i < best; i++) {
     double standard_error, *loss = trial->loss;
     if (isnan(trial->score[i])) continue;
@@ -353,6 +366,7 @@ void gpnn_numbers_choose_neighbours(struct gpnn_choice *c)
   fewest->neighbours = counts_of(c, trial)[i];
   fewest->score += trial->score[i] - trial->score[best];
   fewest->nll += trial->nll[i] - trial->nll[best];
+  fewest->crps += trial->crps[i] - trial->crps[best];
   for (size_t t = 0; t < c->n_targets; t++) trial->params[t].neighbours = fewest->neighbours;
 }
 

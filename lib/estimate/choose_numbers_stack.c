@@ -263,9 +263,9 @@ static void add_moments(const struct pool *p, size_t begin, size_t end, double *
 
 /* The score of a number of members: each half of the rows with the weights that suit the other. */
 struct score {
-  double *loss;  /* owned; n: CRPS, averaged over the targets */
-  double crps;   /* the mean of these */
-  double nll;    /* of all targets and rows */
+  double *loss;     /* owned; n: mean over the targets */
+  double all;       /* the mean of these */
+  double crps, nll; /* its parts */
   double square; /* mean squared error, of all targets */
   bool possible;
 };
@@ -283,7 +283,8 @@ static enum gpnn_status add_half(struct pool *p, const double *weight, bool all_
                                         crps, err);
     for (size_t i = begin; i < end && status == GPNN_OK; i++) {
       double error = rows.y[i] - rows.mean[i];
-      score->loss[i] += crps[i] / (double)p->n_targets;
+      score->loss[i] += (loss[i] + crps[i] / p->choice->unit[t]) / (double)p->n_targets;
+      score->all += (loss[i] + crps[i] / p->choice->unit[t]) / (double)(p->n * p->n_targets);
       score->crps += crps[i] / (double)(p->n * p->n_targets);
       score->nll += loss[i] / (double)(p->n * p->n_targets);
       score->square += error * error / (double)(p->n * p->n_targets);
@@ -318,7 +319,7 @@ static enum gpnn_status score_size(struct pool *p, size_t size, struct score *sc
   enum gpnn_status status = score_with(p, size, false, score, err);
   if (status != GPNN_OK || p->choice->options->likelihood != GPNN_LIKELIHOOD_LOCAL) return status;
   status = score_with(p, size, true, &all, err);
-  if (status == GPNN_OK && all.possible && all.crps < score->crps) {
+  if (status == GPNN_OK && all.possible && all.all < score->all) {
     free(score->loss);
     *score = all;
   } else {
@@ -333,13 +334,13 @@ static bool pays(const struct pool *p, const struct score *many, const struct sc
                  size_t more)
 {
   enum { FEW_ROWS = 500 };
-  /* Of the score; much effort is willing to wait for predictions as well. */
-  const double least = p->choice->options->effort == GPNN_EFFORT_THOROUGH ? 0.002 : 0.01;
+  /* Much effort is willing to wait for predictions as well. */
+  const double least = p->choice->options->effort == GPNN_EFFORT_THOROUGH ? 0.004 : 0.015;
   double standard_error;
   if (!many->possible || !(many->square <= few->square)) return false;
   double gain = gpnn_choice_mean_difference(p->n, few->loss, many->loss, &standard_error);
   /* Few rows never make a gain certain, but then members cost little, and on average they help. */
-  return gain > least * few->crps * (double)more && (gain > standard_error || p->n < FEW_ROWS);
+  return gain > least * (double)more && (gain > standard_error || p->n < FEW_ROWS);
 }
 
 /* Finds how many members pay: '*size', at least 1; '*nll' and '*rmse' are their score. */
@@ -363,7 +364,7 @@ static enum gpnn_status choose_size(struct pool *p, size_t most, struct gpnn_cho
     free(score.loss);
   }
   if (status == GPNN_OK) {
-    stack->score = best.crps;
+    stack->crps = best.crps;
     stack->nll = best.nll;
     stack->rmse = sqrt(best.square);
     stack->n_rows = p->n;

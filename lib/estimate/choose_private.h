@@ -26,8 +26,8 @@ struct gpnn_choose_trial {
   struct gpnn_candidate candidate; /* with the best number of neighbours */
   size_t best;                     /* index of that number among those tried */
   /* with each number; 'error' is that of labels */
-  double score[GPNN_CHOOSE_COUNTS], nll[GPNN_CHOOSE_COUNTS], rmse[GPNN_CHOOSE_COUNTS],
-      error[GPNN_CHOOSE_COUNTS];
+  double score[GPNN_CHOOSE_COUNTS], nll[GPNN_CHOOSE_COUNTS], crps[GPNN_CHOOSE_COUNTS],
+      rmse[GPNN_CHOOSE_COUNTS], error[GPNN_CHOOSE_COUNTS];
   double *loss; /* owned; GPNN_CHOOSE_COUNTS by the validation rows: what the score is the mean of,
                    averaged over the targets */
   bool passed_over;                       /* it is not the best, but may be a member of a stack */
@@ -42,7 +42,7 @@ struct gpnn_choice_stack {
   struct gpnn_choose_trial *trial[GPNN_CHOOSE_MEMBERS];
   double weight[GPNN_CHOOSE_MEMBERS];
   size_t n_rows;           /* that it was scored on */
-  double score, nll, rmse; /* of rows that its weights do not come from */
+  double crps, nll, rmse; /* of rows that its weights do not come from */
 };
 
 /* ---- candidates --------------------------------------------------------------------------- */
@@ -181,6 +181,7 @@ struct gpnn_choice {
   double *regressors;             /* n by n_regressors */
   double *mean, *latent, *misfit; /* GPNN_CHOOSE_COUNTS by n: scratch, of one target */
   double *loss, *crps;            /* n of each: scratch */
+  double *unit;                   /* of the CRPS of each target: that of the first candidate; 0: none has been scored */
 };
 
 /* ---- choose.c ----------------------------------------------------------------------------- */
