@@ -167,7 +167,7 @@ struct gpnn_choose_report {
     size_t n; /* members; 0: the chosen candidate stands alone */
     struct gpnn_candidate member[GPNN_CHOOSE_MEMBERS]; /* the chosen first */
     double weight[GPNN_CHOOSE_MEMBERS];
-    size_t n_rows;           /* that the stack was scored on */
+    size_t n_rows;          /* that the stack was scored on */
     double crps, nll, rmse; /* of rows that its weights do not come from */
   } stack;
 };

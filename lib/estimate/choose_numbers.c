@@ -137,6 +137,23 @@ static bool best_has_ard(const struct gpnn_choice *c)
   return best != NULL && best->candidate.ard;
 }
 
+/* The fewest rows for each number of a rotation.  The exact likelihood of few rows, which cannot
+ * learn one, is better than a rotation of which they tell little. */
+static size_t rows_to_rotate(size_t n)
+{
+  enum { OF_MANY = 2 };
+  return n <= GPNN_CHOOSE_EXACT ? GPNN_CHOOSE_ROTATION_ROWS : OF_MANY;
+}
+
+/* The same of all that the best sees. */
+static bool best_may_rotate(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  if (!best_has_ard(c)) return false;
+  size_t n = c->dataset->n, seen = best->params->covariance.n_lengthscales;
+  return n / rows_to_rotate(n) >= seen * seen;
+}
+
 /* Values and scores of inputs need lengthscales of their own, which rows can tell. */
 static bool may_see_both(const struct gpnn_choice *c)
 {
@@ -175,7 +192,7 @@ static bool may_be_isotropic(const struct gpnn_choice *c)
 
 static bool last_is_whitened_and_near(const struct gpnn_choice *c)
 {
-  static const double near = 0.2;
+  static const double near = 0.1;
   const struct gpnn_choose_trial *last = c->trials[c->n_trials - 1];
   return last->candidate.rotate == GPNN_ROTATE_WHITEN &&
          last->candidate.score < gpnn_choice_best(c)->candidate.score + near;
@@ -215,7 +232,7 @@ static const struct gpnn_choose_row normal[] = {
     {isotropic_is_open, may_be_isotropic, .isotropic = true, .part = 4},
     {rotation_is_open, has_best, .turn = GPNN_TURN_WHITEN, .part = 8},
     {rotation_is_open, last_is_whitened_and_near, GPNN_FROM_LAST, GPNN_TURN_HOLD, .part = 2},
-    {rotation_is_open, best_has_ard, GPNN_FROM_BEST, .turn = GPNN_TURN_LEARN, .part = 4},
+    {rotation_is_open, best_may_rotate, GPNN_FROM_BEST, .turn = GPNN_TURN_LEARN, .part = 4},
     {rotated_kernel_is_open, best_is_rotated, GPNN_FROM_BEST, GPNN_TURN_LEARN, .rougher = 1,
      .part = 4},
     {goes_on, may_go_on, GPNN_FROM_BEST, GPNN_TURN_RETAIN, .part = 2},
@@ -279,14 +296,6 @@ enum {
 };
 
 /* ---- what all candidates have in common ----------------------------------------------------- */
-
-/* The fewest rows for each number of a rotation.  The exact likelihood of few rows, which cannot
- * learn one, is better than a rotation of which they tell little. */
-static size_t rows_to_rotate(size_t n)
-{
-  enum { OF_MANY = 2 };
-  return n <= GPNN_CHOOSE_EXACT ? GPNN_CHOOSE_ROTATION_ROWS : OF_MANY;
-}
 
 /* True if rotations may be tried. */
 static bool can_rotate(const struct gpnn_choice *c)

@@ -212,7 +212,8 @@ static enum gpnn_status predict(struct gpnn_choice *c, struct gpnn_choose_trial 
   struct gpnn_model *first = NULL;
   for (size_t i = 0; i < n_counts * c->n; i++) trial->loss[i] = 0;
   enum gpnn_status status = gpnn_model_new(&first, 1, &channel, &options, err);
-  if (status == GPNN_OK) status = add_target(c, 0, first, n_counts, numbers, tally, trial->loss, err);
+  if (status == GPNN_OK)
+    status = add_target(c, 0, first, n_counts, numbers, tally, trial->loss, err);
   for (size_t t = 1; t < c->n_targets && status == GPNN_OK; t++) { /* all share a metric */
     struct gpnn_model *model = NULL;
     channel = (struct gpnn_channel){c->targets[t], &trial->params[t]};

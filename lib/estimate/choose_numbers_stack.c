@@ -266,7 +266,7 @@ struct score {
   double *loss;     /* owned; n: mean over the targets */
   double all;       /* the mean of these */
   double crps, nll; /* its parts */
-  double square; /* mean squared error, of all targets */
+  double square;    /* mean squared error, of all targets */
   bool possible;
 };
 

@@ -41,7 +41,7 @@ struct gpnn_choice_stack {
   size_t n; /* 1: the best alone, whatever the other fields are */
   struct gpnn_choose_trial *trial[GPNN_CHOOSE_MEMBERS];
   double weight[GPNN_CHOOSE_MEMBERS];
-  size_t n_rows;           /* that it was scored on */
+  size_t n_rows;          /* that it was scored on */
   double crps, nll, rmse; /* of rows that its weights do not come from */
 };
 
@@ -181,7 +181,8 @@ struct gpnn_choice {
   double *regressors;             /* n by n_regressors */
   double *mean, *latent, *misfit; /* GPNN_CHOOSE_COUNTS by n: scratch, of one target */
   double *loss, *crps;            /* n of each: scratch */
-  double *unit;                   /* of the CRPS of each target: that of the first candidate; 0: none has been scored */
+  double
+      *unit; /* of the CRPS of each target: that of the first candidate; 0: none has been scored */
 };
 
 /* ---- choose.c ----------------------------------------------------------------------------- */
