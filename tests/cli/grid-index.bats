@@ -181,7 +181,7 @@ gpnn-grid: t.csv: 1 of 3 levels of time have no observation at all"
   printf '%s\n' s,t,y a,1,1 a,2,2 b,1,4 b,1,3 >t.csv
   index --site s --time t t.csv
   size=$(stat -c %s g.gpi)
-  for length in 0 10 63 64 1023 1024 1100 $((size - 1)); do
+  for length in 0 10 63 64 2047 2048 2100 $((size - 1)); do
     head -c "$length" g.gpi >cut.gpi
     assert_fails 1 cut.gpi gpnn-info --verify cut.gpi
   done

@@ -141,7 +141,7 @@ prepare() {
 @test "a cut or changed model file is refused" {
   prepare
   size=$(wc -c <t.gpm)
-  for length in 0 1 7 8 23 24 63 64 500 1023 1024 1100 2000 $((size / 2)) $((size - 1)); do
+  for length in 0 1 7 8 23 24 63 64 500 2047 2048 2100 3000 $((size / 2)) $((size - 1)); do
     head -c "$length" t.gpm >cut.gpm
     run gpnn-predict cut.gpm test.tsv
     [[ $status == 1 && $output == *cut.gpm* ]] || complain "$length: $status $output"

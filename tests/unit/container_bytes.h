@@ -13,7 +13,7 @@
 #include "unit.h"
 
 /* The header and the table of sections. */
-enum { CONTAINER_FRONT = 1024 };
+enum { CONTAINER_FRONT = 2048 };
 
 struct bytes {
   unsigned char *at; /* the caller frees it */
@@ -50,7 +50,7 @@ static inline void seal_front(struct bytes whole)
 /* The section's entry in the table. */
 static inline unsigned char *entry_of(struct bytes whole, const char *tag)
 {
-  for (size_t i = 0; i < 30; i++)
+  for (size_t i = 0; i < 62; i++)
     if (memcmp(whole.at + 64 + 32 * i, tag, 4) == 0) return whole.at + 64 + 32 * i;
   fail_msg("no section %s", tag);
   return NULL;

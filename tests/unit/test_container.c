@@ -77,7 +77,7 @@ static void sections_read_back(void **state)
   assert_string_equal(gpnn_container_path(container), place->path);
   const struct gpnn_container_section *first = gpnn_container_find(container, "ABCD");
   assert_non_null(first);
-  assert_int_equal(first->offset, 1024);
+  assert_int_equal(first->offset, 2048);
   assert_int_equal(first->length, 5);
   assert_true(first->is_critical);
   assert_int_equal(first->crc, crc32(0, (const unsigned char *)"hello", 5));
@@ -150,7 +150,7 @@ static void more_sections_than_a_file_has_room_for_are_refused(void **state)
     assert_ok(gpnn_container_begin(writer, "IJKL", &err));
     assert_ok(gpnn_container_end(writer, &err));
   }
-  assert_fails(gpnn_container_begin(writer, "IJKL", &err), GPNN_EDATA, "at most 30");
+  assert_fails(gpnn_container_begin(writer, "IJKL", &err), GPNN_EDATA, "at most 62");
   gpnn_container_abandon(writer);
 }
 
@@ -193,7 +193,7 @@ static void every_bit_of_the_front_counts(void **state)
   const struct place *place = *state;
   write_three(place->path);
   struct bytes whole = read_bytes(place->path);
-  for (size_t bit = 0; bit < 1024 * 8; bit += 3) {
+  for (size_t bit = 0; bit < 2048 * 8; bit += 3) {
     struct gpnn_container *container = NULL;
     whole.at[bit / 8] ^= (unsigned char)(1u << bit % 8);
     write_bytes(place->path, whole.at, whole.length);
@@ -216,15 +216,15 @@ static void a_damaged_section_is_named(void **state)
   struct gpnn_container *container = NULL;
   write_three(place->path);
   struct bytes whole = read_bytes(place->path);
-  whole.at[1026] ^= 0x10;
+  whole.at[2050] ^= 0x10;
   write_bytes(place->path, whole.at, whole.length);
   assert_ok(gpnn_container_open(&container, place->path, &format, &err));
   assert_fails(gpnn_container_check(container, gpnn_container_get(container, 0), &err),
                GPNN_EFORMAT, "section ABCD");
   assert_ok(gpnn_container_check(container, gpnn_container_get(container, 2), &err));
   gpnn_container_close(container);
-  whole.at[1026] ^= 0x10;
-  whole.at[1024 + 10] = 1; /* padding */
+  whole.at[2050] ^= 0x10;
+  whole.at[2048 + 10] = 1; /* padding */
   write_bytes(place->path, whole.at, whole.length);
   assert_refused(place->path, GPNN_EFORMAT, "not in order");
   free(whole.at);

@@ -304,7 +304,7 @@ static void flipped_bytes_are_noticed(void **state)
   predict(o.model, &(struct gpnn_query){.n = C, .x = file.f.cx}, &before);
   close_file(&o);
   char *bytes = read_all(file.path, &length);
-  for (size_t at = 0; at < length; at += at < 1024 ? 5 : 11, n++) {
+  for (size_t at = 0; at < length; at += at < 2048 ? 5 : 11, n++) {
     struct gpnn_index *index = NULL;
     bytes[at] ^= 0x24;
     write_all(file.path, bytes, length);
