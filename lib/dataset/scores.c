@@ -176,8 +176,9 @@ enum gpnn_status gpnn_scores_learn(struct gpnn_scores *scores, const struct gpnn
 bool gpnn_scores_are_valid(const struct gpnn_scores *scores)
 {
   if (scores->first[0] != 0) return false;
-  for (size_t j = 0; j < scores->d; j++) {
+  for (size_t j = 0; j < scores->d; j++)
     if (scores->first[j + 1] < scores->first[j]) return false;
+  for (size_t j = 0; j < scores->d; j++) {
     size_t n = n_knots(scores, j);
     const double *knot = scores->knots + 2 * scores->first[j];
     if (n == 1 || n > GPNN_SCORES_KNOTS) return false;
@@ -189,10 +190,13 @@ bool gpnn_scores_are_valid(const struct gpnn_scores *scores)
 
 /* ---- applying ------------------------------------------------------------------------------ */
 
-/* The line through two knots, at 'value'. */
+/* The line through two knots, at 'value'; where knots are so close that it leaves all numbers behind,
+ * as far out as a distance can be told. */
 static double line(const double *a, const double *b, double value)
 {
-  return a[1] + (value - a[0]) * ((b[1] - a[1]) / (b[0] - a[0]));
+  const double farthest = 1e100;
+  double at = a[1] + (value - a[0]) / (b[0] - a[0]) * (b[1] - a[1]);
+  return fmin(fmax(at, -farthest), farthest);
 }
 
 double gpnn_scores_of(const struct gpnn_scores *scores, size_t j, double value)
