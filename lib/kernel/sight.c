@@ -162,6 +162,14 @@ static enum gpnn_status lift(struct gpnn_parameters *params, const struct gpnn_d
   return status == GPNN_OK ? set(params, dataset->d, all, err) : status;
 }
 
+/* What sees all inputs by value need not say so. */
+static void forget(struct gpnn_parameters *params)
+{
+  free(params->sight);
+  params->sight = NULL;
+  params->n_sight = 0;
+}
+
 /* ---- agreeing ------------------------------------------------------------------------------- */
 
 /* Adds what one process sees to 'all'. */
@@ -201,9 +209,15 @@ enum gpnn_status gpnn_sight_agree(size_t n, struct gpnn_parameters *params,
   for (size_t t = 0; t < n; t++)
     for (size_t k = 0; k < gpnn_parameters_n_members(&params[t]) && status == GPNN_OK; k++)
       status = add(gpnn_parameters_member(&params[t], k), dataset, all, err);
+  bool is_special = gpnn_sight_is_special(dataset->d, all);
   for (size_t t = 0; t < n; t++)
-    for (size_t k = 0; k < gpnn_parameters_n_members(&params[t]) && status == GPNN_OK; k++)
-      status = lift(k == 0 ? &params[t] : &params[t].members[k - 1], dataset, all, err);
+    for (size_t k = 0; k < gpnn_parameters_n_members(&params[t]) && status == GPNN_OK; k++) {
+      struct gpnn_parameters *of = k == 0 ? &params[t] : &params[t].members[k - 1];
+      if (is_special)
+        status = lift(of, dataset, all, err);
+      else
+        forget(of);
+    }
   free(all);
   return status;
 }
