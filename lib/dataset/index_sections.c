@@ -526,7 +526,7 @@ static const struct gpnn_index_section sections[] = {
     {CRITICAL("HAVE", 0, INDEX, REST), CODED(present), .has = is_partial},
     {CRITICAL("FACT", 0, GRID, COLUMNS), CODED_ELSEWHERE(factors)},
     {CRITICAL("GRID", 0, GRID, REST), CODED_ELSEWHERE(grid)},
-    {SPARE("SCOR", INDEX | MODEL), CODED(scores), .has = has_scores},
+    {SPARE("SCOR", INDEX), CODED(scores), .has = has_scores},
     {SPARE("OPTS", INDEX | GRID | MODEL), CODED(provenance)},
     {CRITICAL("CELL", 0, GRID, REST), .write = gpnn_index_write_cells},
     {CRITICAL("LEVL", 0, GRID, REST), .numbers = GPNN_INDEX_ANY,
