@@ -35,14 +35,14 @@ bool gpnn_sight_is_special(size_t d, const unsigned char *sight)
   return false;
 }
 
-static size_t n_knots(const struct gpnn_scores *scores, size_t j)
+size_t gpnn_scores_knots(const struct gpnn_scores *scores, size_t j)
 {
   return scores->first[j + 1] - scores->first[j];
 }
 
 bool gpnn_scores_has(const struct gpnn_scores *scores, size_t j)
 {
-  return scores->d > 0 && n_knots(scores, j) > 0;
+  return scores->d > 0 && gpnn_scores_knots(scores, j) > 0;
 }
 
 bool gpnn_scores_any(const struct gpnn_scores *scores)
@@ -66,10 +66,13 @@ static double score_of(size_t n, size_t i, size_t end)
   return gpnn_normal_quantile((double)(i + end) / 2 / (double)n);
 }
 
-/* What a score of 1 becomes, so that scores have the variance of standardised inputs. */
-static double unit_of(const struct gpnn_dataset *dataset)
+double gpnn_scores_unit(const struct gpnn_dataset *dataset)
 {
-  return dataset->scaling.method == GPNN_SCALING_SCALE ? 1 / sqrt((double)dataset->n_groups) : 1;
+  const struct gpnn_scaling *scaling = &dataset->scaling;
+  size_t added = scaling->sight == NULL ? 0
+                                        : gpnn_scores_width(scaling->n_out, scaling->sight) -
+                                              scaling->n_out;
+  return scaling->method == GPNN_SCALING_SCALE ? 1 / sqrt((double)(dataset->n_groups - added)) : 1;
 }
 
 /*
@@ -140,7 +143,7 @@ static void learn_all(struct gpnn_scores *scores, const struct gpnn_dataset *dat
     for (size_t i = 0; i < n; i++)
       values[i] = dataset->x[(rows == NULL ? i : rows[i]) * dataset->d + j];
     qsort(values, n, sizeof *values, gpnn_compare_doubles);
-    found += find_knots(n, values, unit_of(dataset), scores->knots + 2 * found);
+    found += find_knots(n, values, gpnn_scores_unit(dataset), scores->knots + 2 * found);
   }
   scores->first[dataset->d] = found;
 }
@@ -179,7 +182,7 @@ bool gpnn_scores_are_valid(const struct gpnn_scores *scores)
   for (size_t j = 0; j < scores->d; j++)
     if (scores->first[j + 1] < scores->first[j]) return false;
   for (size_t j = 0; j < scores->d; j++) {
-    size_t n = n_knots(scores, j);
+    size_t n = gpnn_scores_knots(scores, j);
     const double *knot = scores->knots + 2 * scores->first[j];
     if (n == 1 || n > GPNN_SCORES_KNOTS) return false;
     for (size_t i = 1; i < n; i++)
@@ -202,7 +205,7 @@ static double line(const double *a, const double *b, double value)
 double gpnn_scores_of(const struct gpnn_scores *scores, size_t j, double value)
 {
   enum { OUTER = 10 };
-  size_t n = n_knots(scores, j), low = 0, high = n - 1;
+  size_t n = gpnn_scores_knots(scores, j), low = 0, high = n - 1;
   size_t tenth = (n + OUTER - 1) / OUTER;
   const double *knot = scores->knots + 2 * scores->first[j], *last = knot + 2 * high;
   if (value <= knot[0]) return line(knot, knot + 2 * tenth, value);

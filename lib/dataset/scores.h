@@ -57,6 +57,9 @@ struct gpnn_scores {
 
 bool gpnn_scores_has(const struct gpnn_scores *scores, size_t j);
 
+/* The number of knots of input 'j'; 0: it has no score. */
+size_t gpnn_scores_knots(const struct gpnn_scores *scores, size_t j);
+
 /* True if any input has a score. */
 bool gpnn_scores_any(const struct gpnn_scores *scores);
 
@@ -66,6 +69,9 @@ bool gpnn_scores_any(const struct gpnn_scores *scores);
 GPNN_MUST_CHECK enum gpnn_status gpnn_scores_learn(struct gpnn_scores *scores,
                                                    const struct gpnn_dataset *dataset,
                                                    uint64_t seed, struct gpnn_error *err);
+
+/* What a normal score of 1 is among the inputs of 'dataset', so that scores have their variance. */
+double gpnn_scores_unit(const struct gpnn_dataset *dataset);
 
 /* True if curves that were read from a file, of finite numbers, could have been learnt. */
 bool gpnn_scores_are_valid(const struct gpnn_scores *scores);

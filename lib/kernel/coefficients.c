@@ -27,7 +27,11 @@ static void describe_input(const struct gpnn_dataset *dataset, size_t j, char na
     return;
   }
   gpnn_dataset_group_name(dataset, NULL, dataset->group[j], name);
-  if (scaling->method != GPNN_SCALING_SCALE || dataset->coordinates[j].is_score) return;
+  if (scaling->method != GPNN_SCALING_SCALE) return;
+  if (dataset->coordinates[j].is_score) {
+    *moments = (struct gpnn_moments){0, 1 / gpnn_scores_unit(dataset)};
+    return;
+  }
   size_t column = dataset->coordinates[j].feature;
   *moments = (struct gpnn_moments){scaling->mean[column], 1 / scaling->weight[column]};
 }
