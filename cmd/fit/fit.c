@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "cmd/common/open.h"
@@ -324,29 +325,60 @@ static enum gpnn_status read_like(const struct cli *cli, const char *path,
   return status;
 }
 
+/* Checks that lengthscales to start from, if there are several, are as many as --input-scores asks
+ * for. */
+static enum gpnn_status check_start(const struct fit_arguments *a,
+                                    const struct gpnn_parameters *start, size_t d, size_t wanted,
+                                    struct gpnn_error *err)
+{
+  size_t own = start->sight == NULL ? d : gpnn_scores_width(d, start->sight);
+  if (a->start == NULL || start->covariance.n_lengthscales <= 1 || own == wanted) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EMISMATCH,
+                   "%s: the parameters to start from do not see inputs as --input-scores %s does: "
+                   "leave out one of the two",
+                   a->start, gpnn_sight_name((enum gpnn_sight)a->input_scores));
+}
+
+/* How inputs are to be seen: as is asked for, or by the parameters to start from; d of them, for the
+ * caller to free.  NULL: by value, all of them, unless candidates see
+ * them otherwise. */
+static enum gpnn_status find_sight(const struct fit_arguments *a, struct gpnn_parameters *start,
+                                   const struct gpnn_dataset *dataset, unsigned char **sight,
+                                   struct gpnn_error *err)
+{
+  const bool is_asked = a->input_scores != FIT_SCORES_AUTO;
+  size_t d = dataset->d;
+  enum gpnn_status status = gpnn_sight_agree(1, start, dataset, err);
+  if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", a->start);
+  if (!is_asked && start->sight == NULL) return GPNN_OK;
+  enum gpnn_sight asked = is_asked ? (enum gpnn_sight)a->input_scores : GPNN_SIGHT_VALUE;
+  unsigned char *list = gpnn_scores_list_sight(dataset, asked);
+  if (list == NULL) return gpnn_fail_memory(err, "for the scores of the inputs");
+  if (!is_asked) memcpy(list, start->sight, d);
+  if (asked != GPNN_SIGHT_VALUE && !gpnn_sight_is_special(d, list))
+    status = gpnn_fail(err, GPNN_EDATA,
+                       "no input has scores: they are whitened, periodic, places or "
+                       "categories, or have fewer than 3 values");
+  if (status == GPNN_OK) status = check_start(a, start, d, gpnn_scores_width(d, list), err);
+  if (status == GPNN_OK && gpnn_sight_is_special(d, list))
+    *sight = list;
+  else
+    free(list);
+  return status;
+}
+
 /* Lets inputs be seen by their scores, if that is asked for, or done by the parameters to start
  * from. */
 static enum gpnn_status see_inputs(const struct fit_arguments *a, struct gpnn_parameters *start,
                                    const struct gpnn_dataset **dataset,
                                    struct gpnn_transformed **seen, struct gpnn_error *err)
 {
-  const bool is_asked = a->input_scores == GPNN_SIGHT_SCORE || a->input_scores == GPNN_SIGHT_BOTH;
-  const bool follows = a->input_scores == FIT_SCORES_AUTO && start->sight != NULL;
-  enum gpnn_status status = GPNN_OK;
-  if (!is_asked && !follows) return GPNN_OK;
-  if (follows) status = gpnn_sight_agree(1, start, *dataset, err);
-  if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", a->start);
-  unsigned char *own =
-      is_asked ? gpnn_scores_list_sight(*dataset, (enum gpnn_sight)a->input_scores) : NULL;
-  if (is_asked && own == NULL) return gpnn_fail_memory(err, "for the scores of the inputs");
-  const struct gpnn_changes changes = {.sight = is_asked ? own : start->sight};
-  if (!gpnn_sight_is_special((*dataset)->d, changes.sight))
-    status = gpnn_fail(err, GPNN_EDATA,
-                       "no input has scores: they are periodic, places or "
-                       "categories, or have fewer than 3 values");
-  if (status == GPNN_OK) status = gpnn_transformed_new(seen, *dataset, &changes, err);
+  unsigned char *sight = NULL;
+  enum gpnn_status status = find_sight(a, start, *dataset, &sight, err);
+  if (status != GPNN_OK || sight == NULL) return status;
+  status = gpnn_transformed_new(seen, *dataset, &(struct gpnn_changes){.sight = sight}, err);
   if (status == GPNN_OK) *dataset = gpnn_transformed_dataset(*seen);
-  free(own);
+  free(sight);
   return status;
 }
 
