@@ -172,6 +172,14 @@ static void forget(struct gpnn_parameters *params)
 
 /* ---- agreeing ------------------------------------------------------------------------------- */
 
+static enum gpnn_status refuse(const struct gpnn_dataset *dataset, size_t j, struct gpnn_error *err)
+{
+  char name[GPNN_MASK_BYTES];
+  size_t group = dataset->group == NULL ? j : dataset->group[j];
+  return gpnn_fail(err, GPNN_EMISMATCH, "input-scores: the index has no scores of '%s'",
+                   gpnn_dataset_group_name(dataset, NULL, group, name));
+}
+
 /* Adds what one process sees to 'all'. */
 static enum gpnn_status add(const struct gpnn_parameters *params,
                             const struct gpnn_dataset *dataset, unsigned char *all,
@@ -186,8 +194,7 @@ static enum gpnn_status add(const struct gpnn_parameters *params,
     all[j] |= sight;
     if ((sight & GPNN_SIGHT_SCORE) == 0) continue;
     if (dataset->scores == NULL || !gpnn_scores_has(dataset->scores, j))
-      return gpnn_fail(err, GPNN_EMISMATCH,
-                       "input-scores: the index has no scores of standardised input %zu", j + 1);
+      return refuse(dataset, j, err);
   }
   return GPNN_OK;
 }

@@ -238,7 +238,7 @@ static void what_the_index_does_not_have_is_refused(void **state)
   struct gpnn_parameters p = make_process(GPNN_SIGHT_BOTH, false);
   p.sight[1] = GPNN_SIGHT_SCORE;
   assert_fails(gpnn_sight_agree(1, &p, dataset, &err), GPNN_EMISMATCH,
-               "no scores of standardised input 2");
+               "no scores of 'b'");
   p.sight[1] = GPNN_SIGHT_VALUE;
   p.n_sight = 2;
   assert_fails(gpnn_sight_agree(1, &p, dataset, &err), GPNN_EMISMATCH,
@@ -247,7 +247,7 @@ static void what_the_index_does_not_have_is_refused(void **state)
   struct gpnn_dataset without = *dataset;
   without.scores = NULL;
   assert_fails(gpnn_sight_agree(1, &p, &without, &err), GPNN_EMISMATCH,
-               "no scores of standardised input 1");
+               "no scores of 'a'");
   gpnn_parameters_release(&p);
   gpnn_index_close(index);
 }
