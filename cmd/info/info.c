@@ -54,10 +54,20 @@ static void put_rotation(struct facts *facts, size_t d, const double *rotation)
   facts_close_list(facts);
 }
 
-static void put_search(struct facts *facts, const struct gpnn_dataset *c)
+/* How the search sees each standardised input, unless it sees them as they are. */
+static void put_sight(struct facts *facts, size_t d, const unsigned char *sight)
 {
-  const struct gpnn_search_report s = gpnn_dataset_search_report(c);
-  const struct gpnn_search_metric metric = gpnn_dataset_search_metric(c);
+  facts_open_list(facts, "search-input-scores");
+  for (size_t j = 0; j < d && sight != NULL; j++)
+    facts_text(facts, NULL, gpnn_sight_name((enum gpnn_sight)sight[j]));
+  facts_close_list(facts);
+}
+
+static void put_search(struct facts *facts, const struct gpnn_index *index)
+{
+  const struct gpnn_index_search search = gpnn_index_search(index);
+  const struct gpnn_search_report s = search.report;
+  const struct gpnn_search_metric metric = search.metric;
   facts_text(facts, "search", gpnn_search_name(s.kind));
   if (s.n_lists > 0) facts_count(facts, "search-lists", s.n_lists);
   if (s.effort > 0) facts_count(facts, "search-effort", s.effort);
@@ -68,10 +78,11 @@ static void put_search(struct facts *facts, const struct gpnn_dataset *c)
   facts_number(facts, "search-visited", s.visited);
   facts_text(facts, "metric", metric.lengthscale ? "lengthscales" : "euclidean");
   facts_open_list(facts, "metric-lengthscale");
-  for (size_t j = 0; j < c->d && metric.lengthscale != NULL; j++)
+  for (size_t j = 0; j < search.d && metric.lengthscale != NULL; j++)
     facts_number(facts, NULL, metric.lengthscale[j]);
   facts_close_list(facts);
-  put_rotation(facts, c->d, metric.rotation);
+  put_rotation(facts, search.d, metric.rotation);
+  put_sight(facts, gpnn_index_dataset(index)->d, search.sight);
 }
 
 /* A line per input: name, mean, and the factor it is multiplied by. */
@@ -88,6 +99,22 @@ static void put_features(struct facts *facts, const struct gpnn_dataset *c)
     facts_number(facts, "mean", has_mean ? s->mean[j] : 0);
     if (s->method != GPNN_SCALING_WHITEN)
       facts_number(facts, "factor", has_mean ? s->weight[j] : 1);
+    facts_close_row(facts, '}');
+  }
+  facts_close_list(facts);
+}
+
+/* A line per input that has a score: its name, and the number of knots. */
+static void put_scores(struct facts *facts, const struct gpnn_dataset *c)
+{
+  struct gpnn_feature_cursor at = {0};
+  char name[GPNN_MASK_BYTES];
+  facts_open_list(facts, "score");
+  for (size_t j = 0; j < c->d && c->scores != NULL; j++) {
+    if (!gpnn_scores_has(c->scores, j)) continue;
+    facts_open_row(facts, NULL, '{');
+    facts_text(facts, "name", gpnn_dataset_group_name(c, &at, c->group[j], name));
+    facts_count(facts, "knots", gpnn_scores_knots(c->scores, j));
     facts_close_row(facts, '}');
   }
   facts_close_list(facts);
@@ -272,6 +299,7 @@ static void put_columns(struct facts *facts, const struct gpnn_dataset *c)
   facts_text(facts, "standardise", gpnn_scaling_name(c->scaling.method));
   put_features(facts, c);
   for (int s = 0; s < GPNN_STEPS; s++) put_step(facts, c, (enum gpnn_step_number)s);
+  put_scores(facts, c);
   put_groups(facts, c);
   put_dates(facts, &c->schema);
   put_periods(facts, &c->schema);
@@ -320,7 +348,7 @@ static enum gpnn_status describe_index(struct facts *facts, const struct gpnn_in
   enum gpnn_status status = GPNN_OK;
   if (c->stored != NULL) status = info_put_model(facts, gpnn_index_path(index), c, err);
   put_columns(facts, c);
-  if (c->grid == NULL && c->stored == NULL) put_search(facts, c);
+  if (c->grid == NULL && c->stored == NULL) put_search(facts, index);
   put_provenance(facts, shown);
   put_sections(facts, index);
   if (verify) facts_text(facts, "verified", "yes");

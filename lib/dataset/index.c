@@ -287,6 +287,16 @@ const struct gpnn_dataset *gpnn_index_dataset(const struct gpnn_index *index)
   return &index->dataset;
 }
 
+struct gpnn_index_search gpnn_index_search(const struct gpnn_index *index)
+{
+  const struct gpnn_dataset *dataset = &index->dataset;
+  if (index->sight == NULL)
+    return (struct gpnn_index_search){dataset->d, gpnn_dataset_search_report(dataset),
+                                      gpnn_dataset_search_metric(dataset), NULL};
+  return (struct gpnn_index_search){gpnn_scores_width(dataset->d, index->sight),
+                                    index->source.report, index->source.metric, index->sight};
+}
+
 bool gpnn_index_section(const struct gpnn_index *index, size_t i, char tag[5], uint64_t *offset,
                         uint64_t *length)
 {

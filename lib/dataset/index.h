@@ -109,6 +109,17 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_open(struct gpnn_index **index, cons
  * missing in some (dataset/dataset.h).  Valid until the index is closed. */
 const struct gpnn_dataset *gpnn_index_dataset(const struct gpnn_index *index);
 
+/* The search that the file holds, which may be over what is seen of its rows by their scores
+ * (dataset/scores.h).  All of it belongs to the index. */
+struct gpnn_index_search {
+  size_t d; /* of the rows that it is over */
+  struct gpnn_search_report report;
+  struct gpnn_search_metric metric;
+  const unsigned char *sight; /* of each input of the index; NULL: it is over the rows themselves */
+};
+
+struct gpnn_index_search gpnn_index_search(const struct gpnn_index *index);
+
 /* Tag (four letters), offset and length, in bytes, of section 'i' of the file, for gpnn-info; false
  * if there is no such section. */
 bool gpnn_index_section(const struct gpnn_index *index, size_t i, char tag[5], uint64_t *offset,
