@@ -114,17 +114,19 @@ static bool has_best(const struct gpnn_choice *c)
   return gpnn_choice_best(c) != NULL;
 }
 
+/* It sees inputs by their values alone, and as they are. */
+static bool best_is_plain(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  return best != NULL && best->sight == GPNN_SIGHT_VALUE &&
+         best->candidate.rotate == GPNN_ROTATE_NONE;
+}
+
 /* Values and scores of inputs need lengthscales of their own, which take time. */
 static bool may_see_both(const struct gpnn_choice *c)
 {
   const struct gpnn_choose_trial *best = gpnn_choice_best(c);
-  return best != NULL && best->candidate.ard && 2 * c->dataset->n_groups <= GPNN_CHOOSE_LABELS_ARD;
-}
-
-static bool best_is_plain(const struct gpnn_choice *c)
-{
-  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
-  return best != NULL && best->sight == GPNN_SIGHT_VALUE;
+  return best_is_plain(c) && best->candidate.ard && 2 * c->dataset->n_groups <= GPNN_CHOOSE_LABELS_ARD;
 }
 
 static bool leader_has_ard(const struct gpnn_choice *c)

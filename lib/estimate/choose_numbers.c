@@ -124,10 +124,17 @@ static bool best_is_not_rbf(const struct gpnn_choice *c)
   return !best_has_kernel(c, "rbf");
 }
 
+/* It sees inputs by their values alone, and as they are. */
 static bool best_is_plain(const struct gpnn_choice *c)
 {
   const struct gpnn_choose_trial *best = gpnn_choice_best(c);
-  return best != NULL && best->sight == GPNN_SIGHT_VALUE;
+  return best != NULL && best->sight == GPNN_SIGHT_VALUE &&
+         best->candidate.rotate == GPNN_ROTATE_NONE;
+}
+
+static bool best_is_not_plain(const struct gpnn_choice *c)
+{
+  return gpnn_choice_best(c) != NULL && !best_is_plain(c);
 }
 
 /* A single lengthscale cannot be rotated. */
@@ -158,7 +165,7 @@ static bool best_may_rotate(const struct gpnn_choice *c)
 static bool may_see_both(const struct gpnn_choice *c)
 {
   size_t most = 2 * c->dataset->n_groups;
-  return best_has_ard(c) && most <= 2 * GPNN_CHOOSE_ARD &&
+  return best_is_plain(c) && best_has_ard(c) && most <= 2 * GPNN_CHOOSE_ARD &&
          c->dataset->n / GPNN_CHOOSE_ARD_ROWS >= most;
 }
 
@@ -208,18 +215,17 @@ static bool best_is_exact(const struct gpnn_choice *c)
 
 /*
  * Kernels from medium roughness outwards: scores have a single peak along roughness, so that a
- * smoother kernel is tried only if the smoothest so far is the best.  All go on from the best
- * before them, whose lengthscales suit them too, and so do scores of the inputs and more neighbours
- * in the objective.  Then a single lengthscale, which needs fewer steps, and rotations: whitened
+ * smoother kernel is tried only if the smoothest so far is the best.  The first three start anew:
+ * averages gain most from errors that differ.  Scores of the inputs and more neighbours in the
+ * objective go on from the best.  Then a single lengthscale, which needs fewer steps, and rotations: whitened
  * inputs get few steps unless they come near the best; learnt directions bring rows nearer to their
  * neighbours, where a rougher kernel may fit better.  In the end the best goes on.
  */
 static const struct gpnn_choose_row normal[] = {
     {kernel_is_given, .is_early = true},
     {kernel_is_open, .kernel = "matern32", .is_early = true},
-    {kernel_is_open, .from = GPNN_FROM_BEST, .kernel = "exp", .is_early = true, .part = 2},
-    {kernel_is_open, .from = GPNN_FROM_BEST, .kernel = "matern52", .after = "matern32",
-     .is_early = true, .part = 2},
+    {kernel_is_open, .kernel = "exp", .is_early = true},
+    {kernel_is_open, .kernel = "matern52", .after = "matern32", .is_early = true},
     {kernel_is_open, .from = GPNN_FROM_BEST, .kernel = "rbf", .after = "matern52", .is_early = true,
      .part = 2},
     {scores_are_open, may_see_both, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH, .is_early = true,
@@ -249,7 +255,7 @@ static const struct gpnn_choose_row harder[] = {
      .kernel = "matern52"},
     {others_are_open, best_is_not_rbf, GPNN_FROM_LEADER, GPNN_TURN_RETAIN, .kernel = "rbf"},
     {whitening_is_open, has_best, .turn = GPNN_TURN_WHITEN, .part = 2},
-    {is_thorough, .is_worthwhile = has_best},
+    {is_thorough, .is_worthwhile = best_is_not_plain},
     {is_thorough, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .times_k = 2, .times_rows = 4,
      .times_steps = 3},
     {is_thorough, .from = GPNN_FROM_RIVAL, .turn = GPNN_TURN_RETAIN, .times_k = 2, .times_rows = 4,

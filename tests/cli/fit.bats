@@ -144,8 +144,8 @@ fit() {
 @test "-v prints a line for every candidate, and the parameters record the choice" {
   for effort in fast normal thorough; do
     fit -v --effort $effort >t.par 2>log
-    grep -qE '^# chosen: [a-z0-9]+ (ARD|isotropic)( whitened| rotated)? by (block|loo of [0-9]+), NLL [-0-9.]+ with [0-9]+ neighbours' t.par
-    grep -qE '^# runner-up: .* NLL [-0-9.]+ with [0-9]+ neighbours$' t.par
+    grep -qE '^# chosen: [a-z0-9]+ (ARD|isotropic)( with scores| of scores)?( whitened| rotated)? by (block|loo of [0-9]+), NLL [-0-9.]+, CRPS [0-9.]+ with [0-9]+ neighbours' t.par
+    grep -qE '^# runner-up: .* NLL [-0-9.]+, CRPS [0-9.]+ with [0-9]+ neighbours$' t.par
     grep -q "^# neighbours: $(value neighbours t.par), NLL " t.par
     grep -cE '^gpnn-fit: tried [a-z0-9]+ (ARD|isotropic).* neighbours: NLL [-0-9.]+ ' log >n.$effort
     run ! grep -q nan log
