@@ -246,6 +246,14 @@ struct gpnn_fit_options gpnn_choice_go_on(const struct gpnn_choose_trial *trial,
   return fit;
 }
 
+const struct gpnn_choose_trial *gpnn_choice_best_here(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_trial *best = NULL;
+  for (size_t i = c->first_trial; i < c->n_trials; i++)
+    if (best == NULL || c->trials[i]->candidate.score < best->candidate.score) best = c->trials[i];
+  return best;
+}
+
 /* The trial that a candidate goes on from, or NULL. */
 static const struct gpnn_choose_trial *find_base(const struct gpnn_choice *c,
                                                  enum gpnn_choose_from from)
@@ -255,6 +263,8 @@ static const struct gpnn_choose_trial *find_base(const struct gpnn_choice *c,
     return gpnn_choice_best(c);
   case GPNN_FROM_LAST:
     return c->n_trials > c->first_trial ? c->trials[c->n_trials - 1] : NULL;
+  case GPNN_FROM_BEST_HERE:
+    return gpnn_choice_best_here(c);
   case GPNN_FROM_LEADER:
     return c->line[0];
   case GPNN_FROM_RIVAL:

@@ -137,6 +137,13 @@ static bool best_is_not_plain(const struct gpnn_choice *c)
   return gpnn_choice_best(c) != NULL && !best_is_plain(c);
 }
 
+/* The best of a table is not rotated where none of its candidates is. */
+static bool best_here_is_plain(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best_here(c);
+  return best != NULL && best->sight == GPNN_SIGHT_VALUE;
+}
+
 /* A single lengthscale cannot be rotated. */
 static bool best_has_ard(const struct gpnn_choice *c)
 {
@@ -162,11 +169,20 @@ static bool best_may_rotate(const struct gpnn_choice *c)
 }
 
 /* Values and scores of inputs need lengthscales of their own, which rows can tell. */
-static bool may_see_both(const struct gpnn_choice *c)
+static bool has_rows_for_both(const struct gpnn_choice *c)
 {
   size_t most = 2 * c->dataset->n_groups;
-  return best_is_plain(c) && best_has_ard(c) && most <= 2 * GPNN_CHOOSE_ARD &&
-         c->dataset->n / GPNN_CHOOSE_ARD_ROWS >= most;
+  return most <= 2 * GPNN_CHOOSE_ARD && c->dataset->n / GPNN_CHOOSE_ARD_ROWS >= most;
+}
+
+static bool may_see_both(const struct gpnn_choice *c)
+{
+  return best_is_plain(c) && best_has_ard(c) && has_rows_for_both(c);
+}
+
+static bool may_see_both_here(const struct gpnn_choice *c)
+{
+  return best_here_is_plain(c) && has_rows_for_both(c);
 }
 
 static bool best_is_rotated(const struct gpnn_choice *c)
@@ -284,8 +300,8 @@ static const struct gpnn_choose_row exact[] = {
     {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "exp"},
     {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "matern52"},
     {kernel_is_open, best_is_exact, GPNN_FROM_LAST, .kernel = "rbf", .after = "matern52"},
-    {scores_are_open, may_see_both, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH},
-    {scores_are_open, best_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE},
+    {scores_are_open, may_see_both_here, GPNN_FROM_BEST_HERE, .sight = GPNN_SIGHT_BOTH},
+    {scores_are_open, best_here_is_plain, GPNN_FROM_BEST_HERE, .sight = GPNN_SIGHT_SCORE},
 };
 
 /* In the larger sample, where nearer rows may favour a smoother kernel. */

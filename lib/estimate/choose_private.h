@@ -55,6 +55,7 @@ enum gpnn_choose_from {
   GPNN_FROM_LAST = 2, /* of this table; the first starts anew */
   GPNN_FROM_LEADER = 3,
   GPNN_FROM_RIVAL = 4,
+  GPNN_FROM_BEST_HERE = 5, /* of this table */
 };
 
 /* How the inputs are rotated. */
@@ -221,6 +222,9 @@ gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial, struct 
  * depend on the order in which they were tried. */
 struct gpnn_choose_trial *gpnn_choice_best(const struct gpnn_choice *c);
 struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c);
+
+/* The one with the best score of the table that is being tried; NULL: there is none yet. */
+const struct gpnn_choose_trial *gpnn_choice_best_here(const struct gpnn_choice *c);
 
 /* The best of those whose inputs are rotated in another way than those of the best, or that have
  * another kernel; NULL: there is none. */

@@ -65,8 +65,11 @@ void gpnn_choice_release_views(struct gpnn_choice *c)
 bool gpnn_choice_has_scores(const struct gpnn_choice *c)
 {
   const struct gpnn_choose_options *options = c->options;
-  return options->scores && c->dataset->scores != NULL && c->dataset->scaling.sight == NULL &&
-         options->fit.mean != GPNN_MEAN_LINEAR && options->like == NULL;
+  /* What is rotated goes on in as many directions. */
+  bool is_rotated = !options->rotation && options->rotate != GPNN_ROTATE_NONE;
+  return options->scores && !is_rotated && c->dataset->scores != NULL &&
+         c->dataset->scaling.sight == NULL && options->fit.mean != GPNN_MEAN_LINEAR &&
+         options->like == NULL;
 }
 
 /* Makes the view of a sight from that of the values. */
