@@ -447,6 +447,9 @@ static void refuses_what_it_cannot_have(void **state)
   w.params.covariance.n_rotation = D * D;
   refuses(&w, GPNN_ABSORB_FULL, GPNN_EMISMATCH, "a rotation of inputs");
   w.params.covariance.n_rotation = 0;
+  w.params.sight = (unsigned char[]){GPNN_SIGHT_SCORE, GPNN_SIGHT_VALUE};
+  refuses(&w, GPNN_ABSORB_FULL, GPNN_EMISMATCH, "inputs that are seen by their scores");
+  w.params.sight = NULL;
   w.params.transform.kind = GPNN_TRANSFORM_LOG;
   refuses(&w, GPNN_ABSORB_FULL, GPNN_EMISMATCH, "a transform of the target");
   w.params.transform.kind = GPNN_TRANSFORM_NONE;
