@@ -152,6 +152,9 @@ static enum gpnn_status read_start(const struct sparse_arguments *a, size_t widt
     return gpnn_fail(err, GPNN_EMISMATCH, "%s: no parameters of target '%s'", a->start,
                      gpnn_mask(shown, target, strlen(target)));
   status = gpnn_parameters_check_rows(own, err);
+  if (status == GPNN_OK && gpnn_sight_is_special(own->n_sight, own->sight))
+    status = gpnn_fail(err, GPNN_EMISMATCH,
+                       "they see inputs by their scores, which inducing points do not");
   if (status == GPNN_OK && own->covariance.n_lengthscales != 1 &&
       own->covariance.n_lengthscales != width)
     status = gpnn_fail(err, GPNN_EMISMATCH, "%zu lengthscales, where the model has %zu",
