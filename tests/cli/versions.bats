@@ -67,6 +67,8 @@ predict_from() {
   gpnn-index -q -y y -x x,z --search ivf -o lists.gpi "$kept/train.tsv"
   printf 'kernel\tmatern52\nrotation\t0.8\t0.6\t-0.6\t0.8\nlengthscale\t1\t1.5\nkernelscale\t1\nnoise\t0.05\n' >turned.par
   gpnn-index -q --metric turned.par -o turned.gpi lists.gpi
+  printf 'kernel\texp\ninput-scores\tboth\tonly\nlengthscale\t1\t1.5\t2\nkernelscale\t1\nnoise\t0.05\n' >seen.par
+  gpnn-index -q --metric seen.par -o seen.gpi lists.gpi
   awk -F '\t' -v OFS='\t' 'NR > 30 { $6 = "shade " NR } 1' "$kept/train.tsv" >shades.tsv
   gpnn-index -q -y colour -x x,z,level --calibration-rows 9 --exposure variance -o classes.gpi shades.tsv
   printf 'kernel\texp\nlengthscale\t2\nkernelscale\t1\nnoise\t0.05\n' >wide.par
