@@ -103,7 +103,7 @@ fit() {
 @test "the report has the scores of classes" {
   fit --effort fast --json >k.par 2>report.json
   json report.json >values
-  assert_equal "$(grep -c 'tried.*log-loss' values)" 3
+  assert_equal "$(grep -c 'tried.*log-loss' values)" 5
   grep -q 'chosen.*error' values
   ! grep -q 'nll\|rmse' values
 }

@@ -118,7 +118,7 @@ reseal() {
   entry=$(LC_ALL=C grep -obUa "$2" "$1" | head -n 1 | cut -d : -f 1)
   read -r offset length < <(gpnn-info "$3" | awk -v tag="$2" '$1 == "section" && $2 == tag { print $3, $4 }')
   part "$1" "$offset" "$length" | crc | put "$1" $((entry + 24))
-  part "$1" 64 960 | crc | put "$1" 28
+  part "$1" 64 1984 | crc | put "$1" 28
   part "$1" 0 60 | crc | put "$1" 60
 }
 
