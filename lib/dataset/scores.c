@@ -4,12 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/compare.h"
-#include "base/memory.h"
-#include "base/rng.h"
-#include "dataset/dataset.h"
-#include "stats/normal.h"
-
 static const char *const names[] = {
     [GPNN_SIGHT_VALUE] = "none", [GPNN_SIGHT_SCORE] = "only", [GPNN_SIGHT_BOTH] = "both"};
 
@@ -50,131 +44,8 @@ bool gpnn_scores_any(const struct gpnn_scores *scores)
   return scores->d > 0 && scores->first[scores->d] > 0;
 }
 
-/* ---- learning ------------------------------------------------------------------------------ */
-
-/* Number of the first value after 'i' that differs from it. */
-static size_t end_of_equals(size_t n, const double *sorted, size_t i)
-{
-  size_t end = i + 1;
-  while (end < n && sorted[end] == sorted[i]) end++;
-  return end;
-}
-
-/* Of the values from number 'i' to 'end' of 'n', which are equal. */
-static double score_of(size_t n, size_t i, size_t end)
-{
-  return gpnn_normal_quantile((double)(i + end) / 2 / (double)n);
-}
-
-double gpnn_scores_unit(const struct gpnn_dataset *dataset)
-{
-  const struct gpnn_scaling *scaling = &dataset->scaling;
-  size_t added = scaling->sight == NULL ? 0
-                                        : gpnn_scores_width(scaling->n_out, scaling->sight) -
-                                              scaling->n_out;
-  return scaling->method == GPNN_SCALING_SCALE ? 1 / sqrt((double)(dataset->n_groups - added)) : 1;
-}
-
-/*
- * Writes the knots of an input whose 'n' sorted values these are to 'knots', which has room for
- * GPNN_SCORES_KNOTS; returns their number.  Of more distinct values those are taken that are first
- * to reach each of as many steps, equal in scores.
+/* ---- curves ------------------------------------------------------------------------------------
  */
-static size_t find_knots(size_t n, const double *sorted, double unit, double *knots)
-{
-  enum { FEWEST = 3 };
-  const double most = 3;
-  size_t found = 0, n_distinct = 0, n_kept = 0;
-  for (size_t i = 0, end; i < n; i = end) {
-    end = end_of_equals(n, sorted, i);
-    n_distinct++;
-    n_kept += fabs(score_of(n, i, end)) <= most;
-  }
-  if (n_distinct < FEWEST || n_kept < 2) return 0;
-  double step = n_kept <= GPNN_SCORES_KNOTS ? 0 : 2 * most / (GPNN_SCORES_KNOTS - 2);
-  double next = -INFINITY;
-  for (size_t i = 0, end; i < n && found < GPNN_SCORES_KNOTS; i = end) {
-    end = end_of_equals(n, sorted, i);
-    double score = score_of(n, i, end);
-    if (fabs(score) > most || score < next) continue;
-    knots[2 * found] = sorted[i];
-    knots[2 * found++ + 1] = unit * score;
-    next = (found == 1 ? score : next) + step;
-  }
-  return found < 2 ? 0 : found;
-}
-
-/* Whether an input may have a score. */
-static bool may_have_score(const struct gpnn_dataset *dataset, struct gpnn_feature_cursor *at,
-                           size_t j)
-{
-  const struct gpnn_coordinate *coordinate = &dataset->coordinates[j];
-  bool has_before = j > 0 && coordinate[-1].group == coordinate->group;
-  bool has_after = j + 1 < dataset->d && coordinate[1].group == coordinate->group;
-  return !coordinate->has_unit && !has_before && !has_after &&
-         gpnn_schema_feature_input(&dataset->schema, at, coordinate->feature)->kind ==
-             GPNN_COLUMN_NUMBER;
-}
-
-/* Rows to learn from, in order; NULL: all of them. */
-static enum gpnn_status draw(const struct gpnn_dataset *dataset, uint64_t seed, size_t n,
-                             uint64_t **rows, struct gpnn_error *err)
-{
-  struct gpnn_rng rng;
-  *rows = NULL;
-  if (n == dataset->n) return GPNN_OK;
-  *rows = gpnn_alloc(n, 1, sizeof **rows);
-  if (*rows == NULL) return gpnn_fail_memory(err, "for the scores of the inputs");
-  gpnn_rng_init(&rng, seed, GPNN_RNG_SCORES);
-  enum gpnn_status status = gpnn_rng_sample(&rng, dataset->n, n, *rows, err);
-  if (status == GPNN_OK) qsort(*rows, n, sizeof **rows, gpnn_compare_uint64s);
-  return status;
-}
-
-/* Finds the knots of all inputs, from the rows given of each. */
-static void learn_all(struct gpnn_scores *scores, const struct gpnn_dataset *dataset, size_t n,
-                      const uint64_t *rows, double *values)
-{
-  struct gpnn_feature_cursor at = {0};
-  size_t found = 0;
-  for (size_t j = 0; j < dataset->d; j++) {
-    scores->first[j] = found;
-    if (!may_have_score(dataset, &at, j)) continue;
-    for (size_t i = 0; i < n; i++)
-      values[i] = dataset->x[(rows == NULL ? i : rows[i]) * dataset->d + j];
-    qsort(values, n, sizeof *values, gpnn_compare_doubles);
-    found += find_knots(n, values, gpnn_scores_unit(dataset), scores->knots + 2 * found);
-  }
-  scores->first[dataset->d] = found;
-}
-
-enum gpnn_status gpnn_scores_learn(struct gpnn_scores *scores, const struct gpnn_dataset *dataset,
-                                   uint64_t seed, struct gpnn_error *err)
-{
-  enum { MOST_ROWS = 32768 };
-  size_t n = dataset->n < MOST_ROWS ? dataset->n : MOST_ROWS;
-  size_t most = n < GPNN_SCORES_KNOTS ? n : GPNN_SCORES_KNOTS;
-  struct gpnn_scores learnt = {.d = dataset->d};
-  uint64_t *rows = NULL;
-  double *values = NULL;
-  if (dataset->coordinates == NULL) return GPNN_OK;
-  enum gpnn_status status = draw(dataset, seed, n, &rows, err);
-  if (status == GPNN_OK) {
-    learnt.first = gpnn_alloc(dataset->d + 1, 1, sizeof *learnt.first);
-    learnt.knots = gpnn_alloc(dataset->d, 2 * most, sizeof *learnt.knots);
-    values = gpnn_alloc(n, 1, sizeof *values);
-    if (learnt.first == NULL || learnt.knots == NULL || values == NULL)
-      status = gpnn_fail_memory(err, "for the scores of the inputs");
-  }
-  if (status == GPNN_OK) learn_all(&learnt, dataset, n, rows, values);
-  free(rows);
-  free(values);
-  if (status == GPNN_OK && gpnn_scores_any(&learnt))
-    *scores = learnt;
-  else
-    gpnn_scores_release(&learnt);
-  return status;
-}
 
 bool gpnn_scores_are_valid(const struct gpnn_scores *scores)
 {
@@ -193,8 +64,8 @@ bool gpnn_scores_are_valid(const struct gpnn_scores *scores)
 
 /* ---- applying ------------------------------------------------------------------------------ */
 
-/* The line through two knots, at 'value'; where knots are so close that it leaves all numbers behind,
- * as far out as a distance can be told. */
+/* The line through two knots, at 'value'; where knots are so close that it leaves all numbers
+ * behind, as far out as a distance can be told. */
 static double line(const double *a, const double *b, double value)
 {
   const double farthest = 1e100;
@@ -236,16 +107,6 @@ void gpnn_scores_see(const struct gpnn_scores *scores, const unsigned char *sigh
     if (sight[j] & GPNN_SIGHT_SCORE) z[--to] = gpnn_scores_of(scores, j, value);
     if (sight[j] & GPNN_SIGHT_VALUE) z[--to] = value;
   }
-}
-
-unsigned char *gpnn_scores_list_sight(const struct gpnn_dataset *dataset, enum gpnn_sight sight)
-{
-  unsigned char *list = gpnn_alloc(dataset->d, 1, sizeof *list);
-  for (size_t j = 0; j < dataset->d && list != NULL; j++) {
-    bool has_score = dataset->scores != NULL && gpnn_scores_has(dataset->scores, j);
-    list[j] = has_score ? (unsigned char)sight : GPNN_SIGHT_VALUE;
-  }
-  return list;
 }
 
 void gpnn_scores_release(struct gpnn_scores *scores)
