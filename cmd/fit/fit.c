@@ -339,9 +339,8 @@ static enum gpnn_status check_start(const struct fit_arguments *a,
                    a->start, gpnn_sight_name((enum gpnn_sight)a->input_scores));
 }
 
-/* How inputs are to be seen: as is asked for, or by the parameters to start from; d of them, for the
- * caller to free.  NULL: by value, all of them, unless candidates see
- * them otherwise. */
+/* How inputs are to be seen: as is asked for, or by the parameters to start from; d of them, for
+ * the caller to free.  NULL: by value, all of them, unless candidates see them otherwise. */
 static enum gpnn_status find_sight(const struct fit_arguments *a, struct gpnn_parameters *start,
                                    const struct gpnn_dataset *dataset, unsigned char **sight,
                                    struct gpnn_error *err)

@@ -19,7 +19,8 @@ static void train_on(struct gpnn_training *training, size_t n, size_t d, const d
   for (size_t j = 0; j < d; j++) length += (size_t)sprintf(text + length, "x%zu\t", j + 1);
   length += (size_t)sprintf(text + length, "y\n");
   for (size_t i = 0; i < n; i++) {
-    for (size_t j = 0; j < d; j++) length += (size_t)sprintf(text + length, "%.17g\t", x[i * d + j]);
+    for (size_t j = 0; j < d; j++)
+      length += (size_t)sprintf(text + length, "%.17g\t", x[i * d + j]);
     length += (size_t)sprintf(text + length, "%zu\n", i);
   }
   train(training, text, roles, method, 0);
@@ -77,7 +78,8 @@ static void scores_are_not_divided_where_inputs_are_not(void **state)
   draw(N * D, x);
   train_on(&t, N, D, x, &usual, GPNN_SCALING_NONE);
   for (size_t i = 0; i < N; i++)
-    assert_near(gpnn_scores_of(t.dataset.scores, 1, x[i * D + 1]), defined(&t.dataset, i, 1), 1e-14);
+    assert_near(gpnn_scores_of(t.dataset.scores, 1, x[i * D + 1]), defined(&t.dataset, i, 1),
+                1e-14);
   gpnn_training_release(&t);
 }
 
@@ -194,8 +196,8 @@ static void curves_are_linear_between_knots(void **state)
   for (size_t i = 1; i < 20; i++)
     for (double part = 0; part <= 1; part += 0.25) {
       double a = (double)((i - 1) * (i - 1)), b = (double)(i * i);
-      assert_near(gpnn_scores_of(&scores, 0, a + part * (b - a)),
-                  ((double)i - 1 + part) / 10 - 1, 1e-14);
+      assert_near(gpnn_scores_of(&scores, 0, a + part * (b - a)), ((double)i - 1 + part) / 10 - 1,
+                  1e-14);
     }
   gpnn_scores_release(&scores);
 }
@@ -325,14 +327,14 @@ static void damaged_curves_are_refused(void **state)
     size_t at;
     uint64_t value;
   } changes[] = {
-      {0, 1},                            /* knots of no input */
-      {8, UINT64_MAX},                   /* more knots than there are in all, */
-      {8, 500},                          /* or than the section has */
-      {16, 3},                           /* bytes left over */
-      {16, UINT64_MAX / 8},              /* more knots than memory has */
-      {24, 0x7ff8000000000000u},         /* not a number */
-      {24, 0x4059000000000000u},         /* values that fall */
-      {32, 0x4059000000000000u},         /* scores that fall */
+      {0, 1},                    /* knots of no input */
+      {8, UINT64_MAX},           /* more knots than there are in all, */
+      {8, 500},                  /* or than the section has */
+      {16, 3},                   /* bytes left over */
+      {16, UINT64_MAX / 8},      /* more knots than memory has */
+      {24, 0x7ff8000000000000u}, /* not a number */
+      {24, 0x4059000000000000u}, /* values that fall */
+      {32, 0x4059000000000000u}, /* scores that fall */
   };
   for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
     struct gpnn_index *index = NULL;
@@ -373,8 +375,7 @@ static void a_search_over_scores_is_kept(void **state)
     double distance[3];
     assert_int_equal(dataset->d, s == GPNN_SIGHT_BOTH ? 2 * D : D);
     assert_ok(gpnn_dataset_search(dataset, &search, &err));
-    assert_ok(gpnn_search_query(search, 1, dataset->x + 7 * dataset->d, 3, id, distance, 1,
-                                &err));
+    assert_ok(gpnn_search_query(search, 1, dataset->x + 7 * dataset->d, 3, id, distance, 1, &err));
     assert_int_equal(id[0], 7);
     assert_int_equal(gpnn_dataset_search_report(dataset).kind == GPNN_SEARCH_TREE,
                      s == GPNN_SIGHT_BOTH);

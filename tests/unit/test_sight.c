@@ -93,8 +93,8 @@ static void predict(const struct gpnn_dataset *dataset, size_t n, struct gpnn_pa
   const struct gpnn_dataset *seen =
       transformed == NULL ? dataset : gpnn_transformed_dataset(transformed);
   assert_ok(make_model(&model, seen, &params[t], 0, 1, &err));
-  const struct gpnn_query query = {
-      .n = C, .x = seen->n_calibration > 0 ? seen->calibration_x : seen->x};
+  const struct gpnn_query query = {.n = C,
+                                   .x = seen->n_calibration > 0 ? seen->calibration_x : seen->x};
   const struct gpnn_latent latent = {.mean = to->mean, .variance = to->variance};
   assert_ok(gpnn_model_predict(model, &query, &latent, &counts, &err));
   gpnn_model_free(model);
@@ -140,7 +140,8 @@ static void lifted_processes_predict_the_same(void **state)
     for (int other = GPNN_SIGHT_VALUE; other <= GPNN_SIGHT_BOTH; other++)
       for (int ard = 0; ard < 2; ard++)
         if (own != GPNN_SIGHT_VALUE || other != GPNN_SIGHT_VALUE)
-          assert_lifted(gpnn_index_dataset(index), make_process((enum gpnn_sight)own, ard), (enum gpnn_sight)other);
+          assert_lifted(gpnn_index_dataset(index), make_process((enum gpnn_sight)own, ard),
+                        (enum gpnn_sight)other);
   gpnn_index_close(index);
 }
 
@@ -194,11 +195,10 @@ static void members_may_see_differently(void **state)
   stack.members[0].weight = 0.5;
   stack.members[1].weight = 0.3;
   for (size_t k = 0; k < 3; k++) {
-    struct gpnn_parameters p =
-        make_process(k == 0   ? GPNN_SIGHT_VALUE
-                     : k == 1 ? GPNN_SIGHT_BOTH
-                              : GPNN_SIGHT_SCORE,
-                     k != 1);
+    struct gpnn_parameters p = make_process(k == 0   ? GPNN_SIGHT_VALUE
+                                            : k == 1 ? GPNN_SIGHT_BOTH
+                                                     : GPNN_SIGHT_SCORE,
+                                            k != 1);
     predict(dataset, 1, &p, 0, &alone[k]);
     gpnn_parameters_release(&p);
   }
@@ -237,8 +237,7 @@ static void what_the_index_does_not_have_is_refused(void **state)
   const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   struct gpnn_parameters p = make_process(GPNN_SIGHT_BOTH, false);
   p.sight[1] = GPNN_SIGHT_SCORE;
-  assert_fails(gpnn_sight_agree(1, &p, dataset, &err), GPNN_EMISMATCH,
-               "no scores of 'b'");
+  assert_fails(gpnn_sight_agree(1, &p, dataset, &err), GPNN_EMISMATCH, "no scores of 'b'");
   p.sight[1] = GPNN_SIGHT_VALUE;
   p.n_sight = 2;
   assert_fails(gpnn_sight_agree(1, &p, dataset, &err), GPNN_EMISMATCH,
@@ -246,8 +245,7 @@ static void what_the_index_does_not_have_is_refused(void **state)
   p.n_sight = D;
   struct gpnn_dataset without = *dataset;
   without.scores = NULL;
-  assert_fails(gpnn_sight_agree(1, &p, &without, &err), GPNN_EMISMATCH,
-               "no scores of 'a'");
+  assert_fails(gpnn_sight_agree(1, &p, &without, &err), GPNN_EMISMATCH, "no scores of 'a'");
   gpnn_parameters_release(&p);
   gpnn_index_close(index);
 }
