@@ -2,14 +2,16 @@
  * choose: the choice of kernel, of one lengthscale or many, of rotation and of neighbours.
  *
  * Each candidate is fitted (estimate/fit.h) and scored on training rows whose density no fit
- * has seen.  The score is the mean negative log density of a row predicted from its neighbours,
- * leaving out the row itself, under the distribution that users will get: its variance has been
- * multiplied by the best factor for the other rows (assess/calibrate.h), or its scale depends on
- * the row as in the other rows (likelihood/scale.h).  Among all candidates whose score exceeds the
- * lowest by no more than one standard error of the difference, the one with the smallest error of
- * its means wins.  It then gets the smallest number of neighbours whose score exceeds that of the
- * best number by no more than one standard error, and by no more than 0.01.  If the rows kept for
- * scoring would have mattered to the fit, the fit finally continues on all rows.
+ * has seen.  The score is the mean, over rows predicted from their neighbours and not from
+ * themselves, of the negative log density plus the CRPS in units of that of the first candidate,
+ * under the distribution that users will get, whose scale depends on the row as in the other rows
+ * (likelihood/scale.h).  The lowest wins.  (Under a Gaussian likelihood the score is the negative
+ * log density with the variance multiplied by the best factor for the other rows; and among all
+ * whose score exceeds the lowest by no more than one standard error of the difference, the one with
+ * the smallest error of its means wins.)  The best gets the smallest number of neighbours whose
+ * score exceeds that of the best number by no more than one standard error, and by no more than
+ * 0.01.  If the rows kept for scoring would have mattered to the fit, the fit finally continues on
+ * all rows.
  *
  * A small dataset, up to GPNN_CHOOSE_EXACT rows, has candidates that need no approximation: kernels
  * under ARD, fitted by the likelihood of all rows together, and predicting from all rows.  Under
@@ -23,7 +25,7 @@
  * Several candidates together may predict better than the winner alone, as their errors differ.
  * With weights that suit one half of the validation rows, the winner and up to three others predict
  * the other half.  They become the members of a stack (models/stack/stack.h) if that lowers the
- * score by more than one standard error, and by 0.01 for each member added, since prediction takes
+ * score by more than one standard error, and by 0.015 for each member added, since prediction takes
  * as many times as long as there are members; and if the error of the means is no larger
  * (gpnn-methods(7), equations 5.6 to 5.11).  With the least effort, a Gaussian likelihood, given
  * rows to predict, fewer than 50 validation rows or more than 16 targets there are none.
@@ -51,10 +53,12 @@
  * For numbers, how much is tried depends on the effort:
  *   fast      every kernel, isotropic and ARD, by the objective of blocks alone;
  *   normal    kernels under ARD by leave-one-out, smoother ones as long as they improve; the best
- *             of them with one lengthscale, with whitened inputs, and with a rotation learnt from
- *             the best of those (kernel/rotation.h);
- *   thorough  in addition, the best two continue with four times the rows, three times the steps
- *             and twice the neighbours.
+ *             of them with scores of the inputs, with one lengthscale, with whitened inputs, and
+ *             with a rotation learnt from the best of those (kernel/rotation.h), most of which stop
+ *             soon unless they come near the best;
+ *   thorough  in addition, all other kernels in the metric of the best; the best two continue with
+ *             four times the rows, three times the steps and twice the neighbours; and members
+ *             need to gain less.
  */
 #ifndef GPNN_ESTIMATE_CHOOSE_H
 #define GPNN_ESTIMATE_CHOOSE_H

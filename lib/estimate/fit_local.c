@@ -155,7 +155,7 @@ static double rows_of(const struct gpnn_fit_problem *problem)
 
 /*
  * The prior of the entries of E off the diagonal, which draws a rotation towards none
- * (gpnn-methods(7), equation 4.30): minus its logarithm per row; adds its gradient to 'gradient',
+ * (gpnn-methods(7), section 4): minus its logarithm per row; adds its gradient to 'gradient',
  * unless that is NULL.
  */
 static double rotation_prior(const struct gpnn_fit_problem *problem, const double *u,
