@@ -126,7 +126,8 @@ static bool best_is_plain(const struct gpnn_choice *c)
 static bool may_see_both(const struct gpnn_choice *c)
 {
   const struct gpnn_choose_trial *best = gpnn_choice_best(c);
-  return best_is_plain(c) && best->candidate.ard && 2 * c->dataset->n_groups <= GPNN_CHOOSE_LABELS_ARD;
+  return best_is_plain(c) && best->candidate.ard &&
+         2 * c->dataset->n_groups <= GPNN_CHOOSE_LABELS_ARD;
 }
 
 static bool leader_has_ard(const struct gpnn_choice *c)

@@ -233,9 +233,10 @@ static bool best_is_exact(const struct gpnn_choice *c)
  * Kernels from medium roughness outwards: scores have a single peak along roughness, so that a
  * smoother kernel is tried only if the smoothest so far is the best.  The first three start anew:
  * averages gain most from errors that differ.  Scores of the inputs and more neighbours in the
- * objective go on from the best.  Then a single lengthscale, which needs fewer steps, and rotations: whitened
- * inputs get few steps unless they come near the best; learnt directions bring rows nearer to their
- * neighbours, where a rougher kernel may fit better.  In the end the best goes on.
+ * objective go on from the best.  Then a single lengthscale, which needs fewer steps, and
+ * rotations: whitened inputs get few steps unless they come near the best; learnt directions bring
+ * rows nearer to their neighbours, where a rougher kernel may fit better.  In the end the best goes
+ * on.
  */
 static const struct gpnn_choose_row normal[] = {
     {kernel_is_given, .is_early = true},

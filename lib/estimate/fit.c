@@ -110,6 +110,9 @@ static void start_parameters(const struct gpnn_fit_options *options,
     double held = fixed[i < k ? 0 : i - k + 1];
     if (held > 0) *gpnn_fit_parameter(params, i) = held;
   }
+  for (size_t i = 0; i < k && options->unseen != NULL; i++)
+    if (options->unseen[i] >= GPNN_SIGHT_UNSEEN)
+      params->covariance.lengthscale[i] = GPNN_SIGHT_UNSEEN;
 }
 
 /* Starts the link of classes: at 'start', if that has one of as many, or else at the usual

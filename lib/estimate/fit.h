@@ -71,6 +71,9 @@ struct gpnn_fit_options {
   double fixed_kernelscale;            /* > 0: fixed at this value; 0: free */
   double fixed_noise;                  /* > 0: fixed; 0: free */
   double fixed_lengthscale;            /* > 0: all fixed; 0: free */
+  const double *unseen;                /* n_groups lengthscales, of which those that say that the
+                                          process does not see a group (kernel/sight.h) are kept;
+                                          NULL: it sees all */
   double prior_factor;                 /* above 1: one standard deviation of the prior of a
                                           parameter is this factor */
   struct gpnn_link fixed_link;         /* of its numbers those > 0 are fixed; no biases */

@@ -9,10 +9,6 @@
 #include "dataset/dataset.h"
 #include "kernel/parameters.h"
 
-/* So long that the part of a squared distance that it scales is less than the rounding of others.
- */
-static const double no_distance = 1e10;
-
 static enum gpnn_status fail_memory(struct gpnn_error *err)
 {
   return gpnn_fail_memory(err, "for the parameters");
@@ -95,7 +91,7 @@ static enum gpnn_status lift_lengthscales(struct gpnn_covariance *covariance,
   double *lifted = gpnn_alloc(p->n_groups, 1, sizeof *lifted);
   if (lifted == NULL) return fail_memory(err);
   for (size_t g = 0; g < p->n_groups; g++)
-    lifted[g] = p->own_group[g] == SIZE_MAX ? no_distance
+    lifted[g] = p->own_group[g] == SIZE_MAX ? GPNN_SIGHT_UNSEEN
                                             : covariance->lengthscale[is_one ? 0 : p->own_group[g]];
   free(covariance->lengthscale);
   covariance->lengthscale = lifted;

@@ -16,6 +16,10 @@
 extern "C" {
 #endif
 
+/* The lengthscale of what a process does not see: so long that the part of a squared distance that
+ * it scales is less than the rounding of others.  Estimations leave it as it is. */
+#define GPNN_SIGHT_UNSEEN 1e10
+
 struct gpnn_dataset;    /* dataset/dataset.h */
 struct gpnn_parameters; /* kernel/parameters.h */
 

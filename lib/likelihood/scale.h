@@ -88,8 +88,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_scale_fit(const struct gpnn_scale_rows *ro
                                                 struct gpnn_scale_law *law, struct gpnn_error *err);
 
 /*
- * Writes to 'loss' (n) the negative log density of each row, and to 'crps' (n), unless that is NULL,
- * its continuous ranked probability score, under a law estimated from other rows
+ * Writes to 'loss' (n) the negative log density of each row, and to 'crps' (n), unless that is
+ * NULL, its continuous ranked probability score, under a law estimated from other rows
  * ('folds' >= 2 laws in all, or as many as there are rows; each from at most 'most' rows, 0: any
  * number), so that no row excuses its own error.  Local scales depend on the misfit alone, or on
  * all features.

@@ -474,7 +474,8 @@ enum { LOSSES = 50, TRIALS = 3 };
  * down, in a pattern of its own. */
 static struct gpnn_choose_trial make_trial(size_t which, double nll, double rmse, double apart)
 {
-  struct gpnn_choose_trial trial = {.candidate = {.score = nll, .nll = nll, .rmse = rmse, .k = which}};
+  struct gpnn_choose_trial trial = {
+      .candidate = {.score = nll, .nll = nll, .rmse = rmse, .k = which}};
   trial.loss = gpnn_alloc(GPNN_CHOOSE_COUNTS, LOSSES, sizeof *trial.loss);
   assert_non_null(trial.loss);
   trial.best = which % GPNN_CHOOSE_COUNTS; /* the others' losses are none of its own */

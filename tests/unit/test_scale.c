@@ -247,7 +247,8 @@ static void losses_come_from_other_rows(void **state)
   assert_non_null(r);
   assert_non_null(loss);
   draw(r, 6, 2, 0.5, 5);
-  assert_ok(gpnn_scale_cross_losses(&r->view, GPNN_LIKELIHOOD_STUDENT, false, 2, 0, loss, NULL, &err));
+  assert_ok(
+      gpnn_scale_cross_losses(&r->view, GPNN_LIKELIHOOD_STUDENT, false, 2, 0, loss, NULL, &err));
   struct gpnn_scale_rows second = r->view; /* the law of the first half's losses */
   second.n = N - N / 2;
   second.y += N / 2, second.mean += N / 2, second.variance += N / 2, second.misfit += N / 2;
@@ -275,7 +276,8 @@ static void few_rows_give_a_law_near_the_usual_one(void **state)
     assert_ok(gpnn_scale_fit(&r->view, GPNN_LIKELIHOOD_LOCAL, true, &law, &err));
     assert_true(law.scale.factor > 0.05 && law.scale.factor < 20);
     assert_true(law.degrees > 2.05 && law.degrees < 100);
-    assert_ok(gpnn_scale_cross_losses(&r->view, GPNN_LIKELIHOOD_LOCAL, false, 5, 0, loss, NULL, &err));
+    assert_ok(
+        gpnn_scale_cross_losses(&r->view, GPNN_LIKELIHOOD_LOCAL, false, 5, 0, loss, NULL, &err));
     for (size_t i = 0; i < n; i++) assert_true(isfinite(loss[i]));
     assert_ok(gpnn_scale_standard_error(&r->view, &law, &se, &err));
     assert_true(n > 1 ? isfinite(se) : isinf(se));

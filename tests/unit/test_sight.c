@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "dataset/index.h"
 #include "dataset/transformed.h"
+#include "estimate/fit.h"
 #include "kernel/parameters.h"
 #include "kernel/sight.h"
 #include "models.h"
@@ -275,6 +276,36 @@ static void scores_alone_do_not_know_of_rising_maps(void **state)
   }
 }
 
+/* A process estimated again, where others see more, learns no lengthscales of what it does not see.
+ */
+static void estimations_leave_what_is_not_seen(void **state)
+{
+  (void)state;
+  struct gpnn_index *index = make_index(as_it_is, C);
+  struct gpnn_transformed *transformed = NULL;
+  struct gpnn_parameters two[] = {make_process(GPNN_SIGHT_VALUE, true),
+                                  make_process(GPNN_SIGHT_BOTH, true)};
+  struct gpnn_parameters fitted = {0};
+  struct gpnn_fit_report report;
+  struct gpnn_fit_options options = GPNN_FIT_OPTIONS_INIT;
+  assert_ok(gpnn_sight_agree(2, two, gpnn_index_dataset(index), &err));
+  assert_ok(gpnn_channels_transform(gpnn_index_dataset(index), 2, two, NULL, &transformed, &err));
+  const struct gpnn_dataset *seen = gpnn_transformed_target(transformed, 0);
+  options.kernel = gpnn_kernel_by_name("matern32");
+  options.first = GPNN_OBJECTIVE_LOO;
+  options.steps = 50;
+  options.unseen = two[0].covariance.lengthscale;
+  assert_ok(gpnn_fit(1, &seen, &options, &fitted, &report, &err));
+  assert_int_equal(fitted.covariance.n_lengthscales, D + 2);
+  for (size_t g = 0; g < D + 2; g++)
+    assert_int_equal(fitted.covariance.lengthscale[g] < GPNN_SIGHT_UNSEEN,
+                     two[0].covariance.lengthscale[g] < GPNN_SIGHT_UNSEEN);
+  gpnn_parameters_release(&fitted);
+  for (size_t k = 0; k < 2; k++) gpnn_parameters_release(&two[k]);
+  gpnn_transformed_free(transformed);
+  gpnn_index_close(index);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -285,6 +316,7 @@ int main(void)
       cmocka_unit_test(values_alone_need_not_be_said),
       cmocka_unit_test(what_the_index_does_not_have_is_refused),
       cmocka_unit_test(scores_alone_do_not_know_of_rising_maps),
+      cmocka_unit_test(estimations_leave_what_is_not_seen),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -405,7 +405,8 @@ static enum gpnn_status compare_laws(struct gpnn_grid_choice *choice,
   bool is_asked_for = choice->options->likelihood == GPNN_GRID_LIKELIHOOD_STUDENT;
   struct gpnn_scale_law found;
   double of_gain, of_log = 0;
-  enum gpnn_status status = gpnn_scale_cross_losses(rows, student, false, FOLDS, 0, loss, NULL, err);
+  enum gpnn_status status =
+      gpnn_scale_cross_losses(rows, student, false, FOLDS, 0, loss, NULL, err);
   if (status != GPNN_OK) return status;
   double gain = gain_of(choice, loss, &of_gain);
   if (!is_asked_for && !(gain > of_gain)) return GPNN_OK;
