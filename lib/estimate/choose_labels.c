@@ -273,17 +273,19 @@ static struct gpnn_choose_trial *runner_up(const struct gpnn_choice *c)
  * from, if it starts from anything. */
 static enum gpnn_status fit_as_seen(struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
                                     const struct gpnn_parameters *before,
-                                    struct gpnn_fit_options *fit, struct gpnn_parameters *params,
-                                    struct gpnn_fit_report *report, struct gpnn_error *err)
+                                    const struct gpnn_fit_options *options,
+                                    struct gpnn_parameters *params, struct gpnn_fit_report *report,
+                                    struct gpnn_error *err)
 {
   struct gpnn_parameters start = {0}, kept = *before;
+  struct gpnn_fit_options fit = *options;
   const struct gpnn_choose_trial from = {.n_targets = 1, .params = &kept};
   bool sees_more = trial->before != NULL && trial->before->sight != trial->sight;
   enum gpnn_status status = gpnn_choice_see(c, trial->sight, err);
   if (status == GPNN_OK && sees_more)
     status = gpnn_choice_lift(c, &from, trial->sight, &start, err);
-  if (sees_more) fit->start = &start;
-  if (status == GPNN_OK) status = gpnn_fit(1, c->targets, fit, params, report, err);
+  if (sees_more) fit.start = &start;
+  if (status == GPNN_OK) status = gpnn_fit(1, c->targets, &fit, params, report, err);
   if (sees_more) free(start.covariance.lengthscale);
   return status;
 }

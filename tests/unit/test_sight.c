@@ -89,6 +89,7 @@ static void predict(const struct gpnn_dataset *dataset, size_t n, struct gpnn_pa
   struct gpnn_transformed *transformed = NULL;
   struct gpnn_model *model = NULL;
   struct gpnn_counts counts = {0};
+  *to = (struct prediction){{0}, {0}};
   assert_ok(gpnn_sight_agree(n, params, dataset, &err));
   assert_ok(gpnn_channels_transform(dataset, n, params, NULL, &transformed, &err));
   const struct gpnn_dataset *seen =
