@@ -68,7 +68,7 @@ fit() {
 @test "batch, refresh and the seed change the steps of adam" {
   for options in '' '--tune batch=17' '--tune refresh=3' '-s 9' '--optimizer lbfgs'; do
     # shellcheck disable=SC2086 # a list of options
-    fit --kernel exp --ard yes -m 20 --input-scores none $options | grep '^noise' >>all
+    fit --kernel exp --ard yes -m 20 --rotate none --input-scores none $options | grep '^noise' >>all
   done
   assert_equal "$(sort -u all | wc -l)" 5
 }
@@ -149,7 +149,7 @@ fit() {
     grep -q "^# neighbours: $(value neighbours t.par), NLL " t.par
     grep -cE '^gpnn-fit: tried [a-z0-9]+ (ARD|isotropic).* neighbours: NLL [-0-9.]+,' log >n.$effort
     run ! grep -q nan log
-    chosen=$(sed -n 's/^# chosen: \([^,]*\), NLL \([-0-9.]*\) .*/\1/p' t.par)
+    chosen=$(sed -n 's/^# chosen: \([^,]*\), NLL .*/\1/p' t.par)
     grep -q "tried $chosen " log
     assert_equal "$(value kernel t.par)" "${chosen%% *}"
   done
