@@ -49,9 +49,10 @@ struct prediction {
   double outside;                       /* where they flag it: 1 or 0 */
 };
 
-#define PREDICTION_MISSING                                              \
-  {                                                                     \
-    NAN, NAN, {NAN, NAN, INFINITY, NULL, 0, NULL}, {NAN, NAN, NAN}, NAN \
+#define PREDICTION_MISSING                                                                     \
+  {                                                                                            \
+    .mean = NAN, .sd = NAN, .distribution = {.location = NAN, .sd = NAN, .degrees = INFINITY}, \
+    .score = {NAN, NAN, NAN}, .outside = NAN                                                   \
   }
 
 /* Completes 'columns', whose first seven members the caller has set, for channel 'channel' of the

@@ -1,6 +1,8 @@
 #include "likelihood/distribution.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "likelihood/count.h"
 #include "stats/normal.h"
@@ -43,9 +45,66 @@ static struct gpnn_count_latent latent_of(const struct gpnn_distribution *d)
   return (struct gpnn_count_latent){d->location, d->sd};
 }
 
+/* ---- the atom ----------------------------------------------------------------------------- */
+
+/* The distribution without its atom, and the probability of that. */
+static struct gpnn_distribution without_atom(const struct gpnn_distribution *d, double *probability)
+{
+  struct gpnn_distribution rest = *d;
+  rest.atom = (struct gpnn_distribution_atom){0};
+  *probability = 1 - d->atom.probability;
+  return rest;
+}
+
+static bool has_atom(const struct gpnn_distribution *d)
+{
+  return d->atom.probability > 0;
+}
+
+static bool is_at_atom(const struct gpnn_distribution *d, double y)
+{
+  return fabs(y - d->atom.at) <= d->atom.within;
+}
+
+/* The target w with probability 'below' of smaller ones and 'above' of larger ones, which sum to 1;
+ * the smaller of them has the digits. */
+static double w_between(const struct gpnn_distribution *d, double below, double above)
+{
+  double t = below <= above ? gpnn_student_quantile(below, d->degrees)
+                            : -gpnn_student_quantile(above, d->degrees);
+  return d->location + scale_of(d) * t;
+}
+
+/* The same of the target, and of a mixture; NaN: at the atom. */
+static double w_of_mixture(const struct gpnn_distribution *d, double below, double above)
+{
+  double p = d->atom.probability, rest = 1 - p;
+  double t = standardised(d, without_offset(d, d->atom.at));
+  double up_to = rest * gpnn_student_cdf(t, d->degrees);
+  double beyond = rest * gpnn_student_cdf(-t, d->degrees);
+  if (below < up_to) return w_between(d, below / rest, (above - p) / rest);
+  if (above < beyond) return w_between(d, (below - p) / rest, above / rest);
+  return nan("");
+}
+
+static double quantile(const struct gpnn_distribution *d, double below, double above)
+{
+  double w = has_atom(d) ? w_of_mixture(d, below, above) : w_between(d, below, above);
+  return has_atom(d) && isnan(w) && !isnan(d->location) ? d->atom.at : target_of(d, w);
+}
+
+/* ---- quantiles ---------------------------------------------------------------------------- */
+
+/* A draw of w is moved to that of the same probability in the mixture. */
 double gpnn_distribution_target(const struct gpnn_distribution *d, double w)
 {
-  if (d->warp == NULL || isnan(w)) return w;
+  if (isnan(w)) return w;
+  if (has_atom(d) && scale_of(d) > 0) {
+    double t = (w - d->location) / scale_of(d);
+    w = w_of_mixture(d, gpnn_student_cdf(t, d->degrees), gpnn_student_cdf(-t, d->degrees));
+    if (isnan(w)) return d->atom.at;
+  }
+  if (d->warp == NULL) return w;
   return fmin(fmax(value_of(d, w), d->warp->lower), d->warp->upper) + d->offset;
 }
 
@@ -53,6 +112,7 @@ double gpnn_distribution_quantile(const struct gpnn_distribution *d, double p)
 {
   const struct gpnn_count_latent latent = latent_of(d);
   if (d->count != NULL) return gpnn_count_quantile(d->count, &latent, p);
+  if (has_atom(d)) return quantile(d, p, 1 - p);
   return target_of(d, d->location + scale_of(d) * gpnn_student_quantile(p, d->degrees));
 }
 
@@ -60,7 +120,10 @@ double gpnn_distribution_cdf(const struct gpnn_distribution *d, double y)
 {
   const struct gpnn_count_latent latent = latent_of(d);
   if (d->count != NULL) return gpnn_count_pit(d->count, &latent, y);
-  return gpnn_student_cdf(standardised(d, without_offset(d, y)), d->degrees);
+  double below = gpnn_student_cdf(standardised(d, without_offset(d, y)), d->degrees);
+  double p = d->atom.probability;
+  if (!has_atom(d)) return below;
+  return (1 - p) * below + p * (is_at_atom(d, y) ? 0.5 : y > d->atom.at ? 1 : 0);
 }
 
 void gpnn_distribution_interval(const struct gpnn_distribution *d, double half_width, double *lower,
@@ -71,6 +134,13 @@ void gpnn_distribution_interval(const struct gpnn_distribution *d, double half_w
     *upper = gpnn_distribution_quantile(d, gpnn_normal_cdf(half_width));
     return;
   }
+  if (has_atom(d)) {
+    double t = half_width / gpnn_student_unit_scale(d->degrees);
+    double below = gpnn_student_cdf(-t, d->degrees), above = gpnn_student_cdf(t, d->degrees);
+    *lower = quantile(d, below, above);
+    *upper = quantile(d, above, below);
+    return;
+  }
   *lower = target_of(d, d->location - half_width * d->sd);
   *upper = target_of(d, d->location + half_width * d->sd);
 }
@@ -79,6 +149,12 @@ double gpnn_distribution_log_density(const struct gpnn_distribution *d, double y
 {
   const struct gpnn_count_latent latent = latent_of(d);
   if (d->count != NULL) return gpnn_count_marginal(d->count, &latent, y);
+  if (has_atom(d)) {
+    double probability;
+    const struct gpnn_distribution rest = without_atom(d, &probability);
+    if (is_at_atom(d, y) && !isnan(d->location)) return log(d->atom.probability);
+    return log(probability) + gpnn_distribution_log_density(&rest, y);
+  }
   double value = without_offset(d, y), t = standardised(d, value), scale = scale_of(d);
   if (isinf(t)) return -INFINITY;
   if (scale == 0) return isnan(t) ? t : INFINITY;
@@ -205,6 +281,15 @@ void gpnn_distribution_moments(const struct gpnn_distribution *d, double *mean, 
     gpnn_count_moments(d->count, &latent, mean, sd);
     return;
   }
+  if (has_atom(d)) {
+    double probability, of_rest, sd_of_rest, p = d->atom.probability;
+    const struct gpnn_distribution rest = without_atom(d, &probability);
+    gpnn_distribution_moments(&rest, &of_rest, &sd_of_rest);
+    double off = of_rest - d->atom.at;
+    *mean = d->atom.at + probability * off;
+    *sd = sqrt(probability * (sd_of_rest * sd_of_rest + p * off * off));
+    return;
+  }
   if (d->warp != NULL && !isnan(d->location) && !isnan(d->sd)) {
     warped_moments(d, mean, sd);
     return;
@@ -245,6 +330,12 @@ double gpnn_distribution_crps(const struct gpnn_distribution *d, double y)
 {
   const struct gpnn_count_latent latent = latent_of(d);
   if (d->count != NULL) return gpnn_count_crps(d->count, &latent, y);
+  if (has_atom(d)) {
+    double probability, p = d->atom.probability;
+    const struct gpnn_distribution rest = without_atom(d, &probability);
+    return p * fabs(y - d->atom.at) + probability * (gpnn_distribution_crps(&rest, y) -
+                                                     p * gpnn_distribution_crps(&rest, d->atom.at));
+  }
   double value = without_offset(d, y), scale = scale_of(d), t = standardised(d, value);
   if (isnan(t) || isnan(scale)) return nan("");
   if (d->warp != NULL) return warped_crps(d, value);

@@ -14,6 +14,12 @@
  * quantiles are whole, the distribution function at a count is that of the middle of its step, and
  * the density is a probability.
  *
+ * Any of these but a count may be mixed with an atom, one number that the target is exactly with
+ * some probability (likelihood/atom.h).  Moments, quantiles, distribution function and CRPS are
+ * those of the mixture; the distribution function at the atom is that of the middle of its step.
+ * The density is taken with respect to Lebesgue's measure and one point mass at the atom: there it
+ * is the probability of the atom, elsewhere that of the other law times the probability of that.
+ *
  * A distribution is a small value; it borrows the warping function and the law of counts.  A NaN as
  * mean of w, or as truth, gives NaN. Threads: no shared state.
  */
@@ -42,6 +48,12 @@ struct gpnn_warp {
 
 struct gpnn_count_law; /* likelihood/count.h */
 
+/* One number that the target may be exactly. */
+struct gpnn_distribution_atom {
+  double at, within;  /* targets that differ from 'at' by up to 'within' are at the atom */
+  double probability; /* in [0, 1); 0: there is no atom */
+};
+
 struct gpnn_distribution {
   double location; /* the mean of w */
   double sd;       /* the standard deviation of w, >= 0; 0: all probability is at one point */
@@ -49,8 +61,10 @@ struct gpnn_distribution {
   const struct gpnn_warp *warp; /* borrowed; NULL: the target is w */
   double offset; /* added to the target; 0 unless there is a warping function, as the location
                     includes it otherwise */
-  const struct gpnn_count_law *count; /* borrowed; that of the target, given w; NULL: it is no
-                                         count.  Without a warping function and an offset */
+  const struct gpnn_count_law
+      *count; /* borrowed; that of the target, given w; NULL: it is no
+                 count.  Without a warping function, an offset and an atom */
+  struct gpnn_distribution_atom atom;
 };
 
 /* How well a distribution predicted the truth. */
