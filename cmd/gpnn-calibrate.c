@@ -7,6 +7,8 @@
 static const struct cli_word adjustments[] = {
     {"factor", GPNN_CALIBRATE_FACTOR}, {"noise", GPNN_CALIBRATE_NOISE}, CLI_END_OF_WORDS};
 
+static const struct cli_word atoms[] = {{"auto", false}, {"none", true}, CLI_END_OF_WORDS};
+
 static const struct cli_option options[] = {
     CLI_FLAG(0, "loo", leave_one_out, "on training rows left out one at a time"),
     CLI_COUNT(0, "blocked", blocked, "N", "on clusters of N training rows left out together", 1,
@@ -15,6 +17,8 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "with", with, "TABLE", "on the rows of TABLE"),
     CLI_AUTO('c', "rows", rows, "N|auto", "how many rows (all held out; 1000 with --loo)", 1, 1e12),
     CLI_CHOICE(0, "adjust", by, "WHAT", "", adjustments, .of = CLI_OF_NUMBERS),
+    CLI_CHOICE(0, "atom", atom, "WHAT", "the probability of one number, if it pays", atoms,
+               .of = CLI_OF_NUMBERS),
     CLI_PROBABILITIES(0, "conformal", conformal, "P[,P...]",
                       "store widths of intervals, as for 0.5,0.95", .of = CLI_OF_NUMBERS),
     CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),

@@ -323,6 +323,7 @@ static enum gpnn_status calibrate(const struct cli *cli, const struct calibrate_
                                            .wanted = cli_given(cli, "rows") ? a->rows
                                                                             : default_rows(a, on),
                                            .seed = cli->seed,
+                                           .without_atom = a->atom != 0,
                                            .cluster_rows = a->blocked,
                                            .like = query,
                                            .crossfit = across->crossfit,
@@ -393,21 +394,32 @@ static const char *describe_law(const struct gpnn_scale_law *law, char text[128]
   return text;
 }
 
+/* The atom that was found, in words to follow those of the law; nothing if there is none. */
+static const char *describe_atom(const struct gpnn_atom *atom, char text[128])
+{
+  *text = '\0';
+  if (atom->share > 0)
+    snprintf(text, 128, "; an atom at %.6g, where %.3g %% of the targets are", atom->value,
+             100 * atom->share);
+  return text;
+}
+
 /* Reports the calibration of a scale. */
 static enum gpnn_status report_scale(const struct cli *cli, const struct calibrate_arguments *a,
                                      const struct row_choice *choice,
                                      const struct gpnn_calibrate_report *calibration,
                                      struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  char text[128], error[UNCERTAINTY_BYTES];
+  char text[128], atom[128], error[UNCERTAINTY_BYTES];
   describe_law(&calibration->law, text);
+  describe_atom(&calibration->atom, atom);
   uncertainty_describe(calibration->standard_error, error);
-  cli_note(cli, "%s; standard error of the scale %s, from %zu rows", text, error,
-           calibration->n_rows);
+  cli_note(cli, "%s; standard error of the scale %s, from %zu rows%s", text, error,
+           calibration->n_rows, atom);
   warn_if_uncertain(cli, a, choice, calibration);
   return gpnn_parameters_comment(
-      params, err, "calibration: %s; standard error of the scale %s, from %zu %s rows", text, error,
-      calibration->n_rows, kind_of_rows(a, choice->on));
+      params, err, "calibration: %s; standard error of the scale %s, from %zu %s rows%s", text,
+      error, calibration->n_rows, kind_of_rows(a, choice->on), atom);
 }
 
 /* What alpha was multiplied into or stands for. */
@@ -476,6 +488,10 @@ static void report_json(const struct cli *cli, const struct calibrate_arguments 
   if (law->degrees > 0) json_number(report, "degrees", law->degrees);
   if (calibration->by_scale)
     json_number(report, "misfit-power", law->scale.term[GPNN_SCALE_MISFIT].coefficient);
+  if (calibration->atom.share > 0) {
+    json_number(report, "atom", calibration->atom.value);
+    json_number(report, "atom-share", calibration->atom.share);
+  }
   if (calibration->by_temperature) temperature_to_json(report, calibration);
   json_close(report, '}');
 }

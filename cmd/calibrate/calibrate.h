@@ -16,6 +16,7 @@ struct calibrate_arguments {
   enum skip_bad skip_bad;
   const char *with, *like, *params; /* NULL: not given */
   enum gpnn_calibrate_by by;
+  int atom;                   /* 1: none */
   size_t blocked, neighbours; /* 0: not given */
   size_t rows;                /* 0: auto, or not given */
   struct cli_probabilities conformal;

@@ -78,6 +78,7 @@ void words_model(FILE *out, const struct gpnn_parameters *parameters)
   }
   fputs("; ", out);
   put_likelihood(out, parameters);
+  if (parameters->atom.share > 0) fprintf(out, ", beside an atom at %.6g", parameters->atom.value);
   if (parameters->transform.kind != GPNN_TRANSFORM_NONE)
     fprintf(out, "; %s of the target", gpnn_transform_name(parameters->transform.kind));
 }

@@ -92,7 +92,7 @@ void columns_complete(struct columns *c, const struct gpnn_predictor *predictor,
 {
   const struct gpnn_predict_options *options = &c->plan->options;
   const struct cli_probabilities *intervals = &c->plan->intervals;
-  bool says_all = !gpnn_predictor_needs_scores(predictor, channel);
+  bool says_all = c->is_of_sums || !gpnn_predictor_needs_scores(predictor, channel);
   /* Truths are observations: they say nothing about the function, nor about a mean alone. */
   c->has_scores = c->has_truth && !c->is_in_sample && (c->always_scored || !says_all) &&
                   !options->latent && !options->mean_only;

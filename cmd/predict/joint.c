@@ -41,7 +41,7 @@ bool joint_resolve(const struct cli *cli, struct predict_arguments *a)
 enum gpnn_status joint_check_targets(const struct run *r, struct gpnn_error *err)
 {
   for (size_t t = 0; t < r->opened.n && r->a->group != NULL; t++)
-    if (gpnn_predictor_needs_scores(r->together->forecaster.numbers, t))
+    if (!gpnn_predictor_has_sums(r->together->forecaster.numbers, t))
       return gpnn_fail(err, GPNN_EINVAL,
                        "--group cannot add up transformed targets or counts, whose sum has no "
                        "simple distribution; add up draws of --samples instead");

@@ -433,6 +433,7 @@ void gpnn_calibrate_apply(const struct gpnn_calibrate_report *calibration,
   if (calibration->by_scale) {
     params->scale = calibration->law.scale;
     params->degrees = calibration->law.degrees;
+    params->atom = calibration->atom;
   }
   if (calibration->by_factor) {
     for (size_t i = 0; i < covariance_size(params); i++)

@@ -14,10 +14,12 @@
  *
  * If the parameters have a likelihood (struct gpnn_parameters) other than the Gaussian, kernel
  * scale and noise stay as they are: instead, the scale of the predictive distribution and its
- * degrees of freedom are estimated from the rows (likelihood/scale.h).  Of classes it is the
- * temperature of their probabilities (equations 13.16 and 13.18 to 13.20).  With counts it is
- * the factor on the variance of the latent function, with its noise, that makes the rows' counts
- * most likely (equation 14.16); 'z' then has the half-widths that conformal intervals need.
+ * degrees of freedom are estimated from the rows (likelihood/scale.h); where many targets are one
+ * number, with an atom there (likelihood/atom.h), if it lowers the CRPS of rows kept out.  Of
+ * classes it is the temperature of their probabilities (equations 13.16 and 13.18 to 13.20).  With
+ * counts it is the factor on the variance of the latent function, with its noise, that makes the
+ * rows' counts most likely (equation 14.16); 'z' then has the half-widths that conformal intervals
+ * need.
  */
 #ifndef GPNN_ASSESS_CALIBRATE_H
 #define GPNN_ASSESS_CALIBRATE_H
@@ -59,6 +61,7 @@ struct gpnn_calibrate_options {
   size_t cluster_rows;       /* CLUSTERS: rows per cluster, > 0; 'wanted' is rounded up to whole
                                 clusters */
   struct gpnn_query like;    /* LIKE: the rows to be predicted; at least one */
+  bool without_atom;         /* even if many targets are one number */
   const struct gpnn_crossfit *crossfit; /* CROSS_FITTED: its channel number 'channel' is that of
                                            the model */
   size_t channel;
@@ -76,9 +79,10 @@ struct gpnn_calibrate_report {
   bool by_factor; /* false: calibrated by the noise, or by the scale */
   bool by_scale;  /* 'law' was estimated; then alpha is its factor S, whose standard error is
                      that of log S times S */
-  struct gpnn_scale_law law;
-  bool by_temperature; /* alpha is the temperature; likewise.  Of a cross-fit it is 1, and the
-                          standard error 0 */
+  struct gpnn_scale_law law; /* of rows that are not at the atom, if there is one */
+  struct gpnn_atom atom;     /* share 0: there is none, or it did not pay */
+  bool by_temperature;       /* alpha is the temperature; likewise.  Of a cross-fit it is 1, and the
+                                standard error 0 */
   struct gpnn_calibrate_losses { /* mean log losses of the rows, and standard errors of each */
     double before, before_error, after, after_error;
   } losses;

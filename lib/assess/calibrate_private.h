@@ -19,6 +19,29 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate_scale(const struct gpnn_model *m
                                                       struct gpnn_calibrate_report *result,
                                                       struct gpnn_error *err);
 
+/* Rows that may be at an atom, with what a model predicted there; all borrowed. */
+struct gpnn_calibrate_atom_rows {
+  const struct gpnn_scale_rows *rows;
+  const struct gpnn_parameters *params;
+  const struct gpnn_atom *atom; /* as gpnn_atom_find() found it */
+  double at;                    /* standardised */
+  const double *share;          /* of each row (struct gpnn_latent) */
+  const bool *is_at;            /* of each row */
+};
+
+/*
+ * Estimates the atom's probability, and the law of the rows that are not at it, from parts of the
+ * rows; if that lowers the CRPS of the others, compared with one law for all, by more than one
+ * standard error, 'result', which has such a law, gets both as estimated from all rows.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate_atom(const struct gpnn_calibrate_atom_rows *rows,
+                                                     struct gpnn_calibrate_report *result,
+                                                     struct gpnn_error *err);
+
+/* The standard deviation of row 'i' under a law. */
+double gpnn_calibrate_sd(const struct gpnn_scale_rows *rows, const struct gpnn_parameters *given,
+                         const struct gpnn_scale_law *law, size_t i);
+
 /* The same for classes: estimates the temperature, and sets the losses as well. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_calibrate_temperature(
     const struct gpnn_model *model, const struct gpnn_calibrate_options *options,

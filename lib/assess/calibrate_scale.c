@@ -4,7 +4,7 @@
 
 #include "assess/calibrate_private.h"
 #include "base/memory.h"
-#include "likelihood/head.h"
+#include "likelihood/atom.h"
 #include "linalg/arrays.h"
 
 /* The predictions of the latent function at the rows. */
@@ -12,12 +12,38 @@ struct predicted {
   double *mean, *variance, *mean_variance, *misfit, *nearest; /* owned; channels by rows */
   double *noise; /* owned; of the parameters that predicted each row; NULL: those of the model */
   struct gpnn_arrays *arrays; /* owned; what frees the arrays */
+  struct gpnn_atom atom;      /* that the targets may be at; share 0: none */
+  double at;                  /* standardised */
+  double *atoms; /* owned; of each channel, as are the following; NULL: there is no atom */
+  double *share;
+  bool *is_at; /* of the rows of the channel */
 };
 
 static void predicted_release(struct predicted *p)
 {
   gpnn_arrays_free(p->arrays);
   free(p->noise);
+  free(p->atoms);
+  free(p->share);
+  free(p->is_at);
+}
+
+/* Looks for an atom, and makes room for what concerns it. */
+static enum gpnn_status find_atom(const struct gpnn_channel *channel, size_t n_channels,
+                                  size_t number, const struct gpnn_heldout *rows,
+                                  struct predicted *p, struct gpnn_error *err)
+{
+  size_t n = rows->query.n;
+  enum gpnn_status status = gpnn_atom_find(channel->dataset, channel->parameters, &p->atom, err);
+  if (status != GPNN_OK || !(p->atom.share > 0)) return status;
+  p->atoms = gpnn_alloc(n_channels, 1, sizeof *p->atoms);
+  p->share = gpnn_alloc(n_channels, n, sizeof *p->share);
+  p->is_at = gpnn_alloc(n, 1, sizeof *p->is_at);
+  if (!p->atoms || !p->share || !p->is_at) return gpnn_fail_memory(err, "for calibration");
+  p->at = gpnn_atom_standardised(&p->atom, channel->parameters, channel->dataset);
+  for (size_t c = 0; c < n_channels; c++) p->atoms[c] = c == number ? p->at : nan("");
+  for (size_t i = 0; i < n; i++) p->is_at[i] = gpnn_atom_is(p->at, rows->y[i]);
+  return GPNN_OK;
 }
 
 static bool predicted_alloc(struct predicted *p, size_t n_channels, size_t n)
@@ -51,17 +77,25 @@ static enum gpnn_status predict_across(const struct gpnn_crossfit *crossfit,
 
 static enum gpnn_status predict(const struct gpnn_model *model,
                                 const struct gpnn_calibrate_options *options,
-                                const struct gpnn_query *query, struct predicted *p,
+                                const struct gpnn_heldout *rows, struct predicted *p,
                                 struct gpnn_calibrate_report *result, struct gpnn_error *err)
 {
+  const struct gpnn_query *query = &rows->query;
   bool across = options->on == GPNN_CALIBRATE_CROSS_FITTED;
   size_t n_channels = across ? gpnn_crossfit_n_channels(options->crossfit) : 1;
+  enum gpnn_status status = GPNN_OK;
   if (!predicted_alloc(p, n_channels, query->n)) return gpnn_fail_memory(err, "for calibration");
+  if (!options->without_atom)
+    status = find_atom(gpnn_model_channel(model, 0), n_channels, across ? options->channel : 0,
+                       rows, p, err);
+  if (status != GPNN_OK) return status;
   const struct gpnn_latent latent = {.mean = p->mean,
                                      .variance = p->variance,
                                      .mean_variance = p->mean_variance,
                                      .misfit = p->misfit,
-                                     .nearest = p->nearest};
+                                     .nearest = p->nearest,
+                                     .atom = p->atoms,
+                                     .share = p->share};
   return across
              ? predict_across(options->crossfit, query, &latent, p, result, options->channel, err)
              : gpnn_model_predict(model, query, &latent, &result->counts, err);
@@ -72,22 +106,11 @@ static enum gpnn_status set_z(const struct gpnn_scale_rows *rows,
                               const struct gpnn_parameters *given,
                               struct gpnn_calibrate_report *result, struct gpnn_error *err)
 {
-  struct gpnn_parameters params = *given;
   bool has_error = false;
-  params.scale = result->law.scale;
-  params.degrees = result->law.degrees;
-  params.covariance.noise = gpnn_parameters_noise(given);
-  params.n_members = 0;                    /* the noise is now that of all members */
-  params.calibration.has_distance = false; /* an earlier calibration says nothing of this law */
-  const struct gpnn_head head = gpnn_head_of(&params);
   for (size_t i = 0; i < rows->n; i++) {
-    const struct gpnn_latent_row row = {rows->mean[i], rows->variance[i], rows->mean_variance[i],
-                                        rows->misfit[i], rows->nearest[i]};
-    double known = rows->known_noise == NULL ? 0 : rows->known_noise[i];
-    if (rows->own_noise != NULL) params.covariance.noise = rows->own_noise[i];
-    double error = rows->y[i] - row.mean;
+    double error = rows->y[i] - rows->mean[i];
     has_error = has_error || error != 0;
-    result->z[i] = error == 0 ? 0 : error / sqrt(gpnn_head_observe(&head, &row, known).variance);
+    result->z[i] = error == 0 ? 0 : error / gpnn_calibrate_sd(rows, given, &result->law, i);
   }
   if (has_error) return GPNN_OK;
   return gpnn_fail(err, GPNN_ENUMERIC,
@@ -118,7 +141,7 @@ enum gpnn_status gpnn_calibrate_scale(const struct gpnn_model *model,
   struct predicted p = {0};
   size_t n = rows->query.n;
   size_t at = options->on == GPNN_CALIBRATE_CROSS_FITTED ? options->channel * n : 0;
-  enum gpnn_status status = predict(model, options, &rows->query, &p, result, err);
+  enum gpnn_status status = predict(model, options, rows, &p, result, err);
   if (status == GPNN_OK) {
     const struct gpnn_scale_rows scale_rows = {.n = n,
                                                .y = rows->y,
@@ -133,6 +156,9 @@ enum gpnn_status gpnn_calibrate_scale(const struct gpnn_model *model,
                                                .cluster_rows = rows->cluster_rows};
     memcpy(result->nearest, p.nearest + at, n * sizeof *p.nearest);
     status = estimate(&scale_rows, params, result, err);
+    const struct gpnn_calibrate_atom_rows atom = {
+        &scale_rows, params, &p.atom, p.at, p.share == NULL ? NULL : p.share + at, p.is_at};
+    if (status == GPNN_OK && p.atoms != NULL) status = gpnn_calibrate_atom(&atom, result, err);
   }
   predicted_release(&p);
   return status;

@@ -205,7 +205,7 @@ const struct gpnn_model *gpnn_crossfit_model(const struct gpnn_crossfit *crossfi
 /* ---- predictions -------------------------------------------------------------------------- */
 
 /* The arrays of a struct gpnn_latent. */
-enum { ARRAYS = 5 };
+enum { ARRAYS = 6 };
 
 static void list_arrays(const struct gpnn_latent *latent, double *arrays[ARRAYS])
 {
@@ -214,6 +214,7 @@ static void list_arrays(const struct gpnn_latent *latent, double *arrays[ARRAYS]
   arrays[2] = latent->mean_variance;
   arrays[3] = latent->misfit;
   arrays[4] = latent->nearest;
+  arrays[5] = latent->share;
 }
 
 /* The rows to predict that belong to one fold, and their predictions. */
@@ -264,7 +265,7 @@ static void scatter(const struct gpnn_crossfit *crossfit, const struct part *par
 
 static enum gpnn_status predict_fold(const struct gpnn_crossfit *crossfit, size_t f, size_t n,
                                      const int64_t *rows, double *const wanted[ARRAYS],
-                                     double *noise, struct gpnn_counts *counts,
+                                     const double *atom, double *noise, struct gpnn_counts *counts,
                                      struct gpnn_error *err)
 {
   const struct fold *fold = &crossfit->folds[f];
@@ -274,7 +275,9 @@ static enum gpnn_status predict_fold(const struct gpnn_crossfit *crossfit, size_
                                      .variance = part.arrays[1],
                                      .mean_variance = part.arrays[2],
                                      .misfit = part.arrays[3],
-                                     .nearest = part.arrays[4]};
+                                     .nearest = part.arrays[4],
+                                     .atom = atom,
+                                     .share = part.arrays[5]};
   if (status == GPNN_OK)
     status = gpnn_model_predict(fold->model, &part.heldout.query, &latent, counts, err);
   if (status == GPNN_OK) {
@@ -307,7 +310,7 @@ enum gpnn_status gpnn_crossfit_predict(const struct gpnn_crossfit *crossfit, siz
   list_arrays(latent, wanted);
   enum gpnn_status status = check_rows(crossfit, n, rows, err);
   for (size_t f = 0; f < crossfit->n_folds && status == GPNN_OK; f++)
-    status = predict_fold(crossfit, f, n, rows, wanted, noise, counts, err);
+    status = predict_fold(crossfit, f, n, rows, wanted, latent->atom, noise, counts, err);
   return status;
 }
 

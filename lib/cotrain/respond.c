@@ -62,14 +62,21 @@ static enum gpnn_status predict(const struct gpnn_model *model, const struct gpn
 {
   const struct gpnn_query query = {.n = q, .x = x};
   const struct gpnn_head head = gpnn_head_of(gpnn_model_channel(blank, 0)->parameters);
-  const struct gpnn_latent latent = {f->mean,   f->variance, f->mean_variance,
-                                     f->misfit, f->nearest,  f->noise};
+  const struct gpnn_latent latent = {.mean = f->mean,
+                                     .variance = f->variance,
+                                     .mean_variance = f->mean_variance,
+                                     .misfit = f->misfit,
+                                     .nearest = f->nearest,
+                                     .noise = f->noise};
   struct gpnn_counts counts = {0};
   const struct gpnn_latent means = {.mean = f->mean};
   enum gpnn_status status = gpnn_model_predict(blank, &query, &latent, &counts, err);
   for (size_t i = 0; i < q && status == GPNN_OK; i++) {
-    const struct gpnn_latent_row row = {f->mean[i], f->variance[i], f->mean_variance[i],
-                                        f->misfit[i], f->nearest[i]};
+    const struct gpnn_latent_row row = {.mean = f->mean[i],
+                                        .variance = f->variance[i],
+                                        .mean_variance = f->mean_variance[i],
+                                        .misfit = f->misfit[i],
+                                        .nearest = f->nearest[i]};
     const struct gpnn_head_parts parts = gpnn_head_parts(&head, &row, 0, false);
     f->process[i] = parts.process;
     f->trend[i] = parts.mean;

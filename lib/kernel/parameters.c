@@ -47,6 +47,7 @@ void gpnn_parameters_forget_calibration(struct gpnn_parameters *params)
   params->calibration = (struct gpnn_calibration){0};
   if (params->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return;
   params->scale = (struct gpnn_scale){0};
+  params->atom = (struct gpnn_atom){0};
   params->degrees = 0;
 }
 

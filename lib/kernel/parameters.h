@@ -157,6 +157,16 @@ struct gpnn_scale {
   } term[GPNN_SCALE_FEATURES];
 };
 
+/* A number that many targets are exactly (likelihood/atom.h); zeroed: there is none. */
+struct gpnn_atom {
+  double value;            /* in the units of the table */
+  double share;            /* > 0: of the training targets that are this number; 0: there is none */
+  double intercept, slope; /* of the logit of its probability at a row, in the logit of its share
+                              among the row's neighbours */
+  double power; /* from 0 to 1: of one over the probability of other numbers, by which the
+                   difference of the predicted mean from the atom is multiplied for them */
+};
+
 /* The link from the latent function to the probabilities of classes (likelihood/categorical.h);
  * zeroed: there is none. */
 struct gpnn_link {
@@ -210,6 +220,8 @@ struct gpnn_parameters {
   struct gpnn_mean_function mean;
   enum gpnn_likelihood likelihood;
   struct gpnn_scale scale;       /* unless the likelihood is Gaussian; of counts only its factor */
+  struct gpnn_atom atom;         /* under a scale that is not of counts; it is then the law of the
+                                    rows that are not at the atom */
   enum gpnn_inference inference; /* if the likelihood is categorical */
   struct gpnn_link link;         /* under GPNN_INFERENCE_LINK */
   struct gpnn_omega omega;       /* under GPNN_INFERENCE_POLYA_GAMMA */

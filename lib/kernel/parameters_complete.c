@@ -128,6 +128,11 @@ static enum gpnn_status check_scale(struct gpnn_parameters_reader *reader)
         reader, "the scale depends on the row, which needs likelihood local");
   if (params->scale.factor > 0 && params->likelihood == GPNN_LIKELIHOOD_GAUSSIAN)
     return gpnn_parameters_refuse_block(reader, "scale: needs likelihood student or local");
+  if (params->atom.share > 0 && params->likelihood != GPNN_LIKELIHOOD_STUDENT &&
+      params->likelihood != GPNN_LIKELIHOOD_LOCAL)
+    return gpnn_parameters_refuse_block(reader, "atom: needs likelihood student or local");
+  if (params->atom.share > 0 && (params->family != GPNN_FAMILY_NONE || params->grid.n_factors > 0))
+    return gpnn_parameters_refuse_block(reader, "atom: needs training rows to predict from");
   return GPNN_OK;
 }
 

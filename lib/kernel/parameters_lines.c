@@ -214,6 +214,20 @@ static enum gpnn_status check_scale(struct gpnn_parameters_reader *reader,
                        largest_factor);
 }
 
+/* The logit of a share is at most 14, so that with these bounds that of a probability is finite. */
+static enum gpnn_status check_atom(struct gpnn_parameters_reader *reader,
+                                   const struct gpnn_parameters_line *line)
+{
+  const struct gpnn_atom *atom = &reader->params->atom;
+  if (!(atom->share > 0 && atom->share < 1))
+    return gpnn_parameters_refuse(reader, "%s: a share that is not between 0 and 1", line->name);
+  enum gpnn_status status =
+      check_between(reader, line, atom->intercept, -most_exponent, most_exponent);
+  if (status == GPNN_OK)
+    status = check_between(reader, line, atom->slope, -most_exponent, most_exponent);
+  return status == GPNN_OK ? check_between(reader, line, atom->power, 0, 1) : status;
+}
+
 static enum gpnn_status check_term(struct gpnn_parameters_reader *reader,
                                    const struct gpnn_parameters_line *line)
 {
@@ -494,6 +508,11 @@ static bool is_estimated(const struct gpnn_parameters *params)
   return params->provenance.estimation.objective != GPNN_OBJECTIVE_NONE;
 }
 
+static bool has_atom(const struct gpnn_parameters *params)
+{
+  return params->atom.share > 0;
+}
+
 static bool has_omega(const struct gpnn_parameters *params)
 {
   return params->inference == GPNN_INFERENCE_POLYA_GAMMA;
@@ -524,6 +543,7 @@ static bool has_omega(const struct gpnn_parameters *params)
 #define CALIBRATES .calibrates = true
 
 _Static_assert(sizeof(struct gpnn_scale_term) == 3 * sizeof(double), "a term is three numbers");
+_Static_assert(sizeof(struct gpnn_atom) == 5 * sizeof(double), "an atom is five numbers");
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts and seeds are of one size");
 
 static const struct gpnn_parameters_line lines[] = {
@@ -549,6 +569,8 @@ static const struct gpnn_parameters_line lines[] = {
     {"scale-share", TERM(GPNN_SCALE_SHARE)},
     {"scale-mean", TERM(GPNN_SCALE_MEAN)},
     {"scale-mean-square", TERM(GPNN_SCALE_MEAN_SQUARE)},
+    {"atom", CALIBRATES, OF_ROWS, SHARED, NUMBERS(atom.value, 5), .is_written = has_atom,
+     .of = ": the number, its share, an intercept, a slope and a power", .check = check_atom},
     {"inference", OF_ROWS, WORD(inference, inferences)},
     {"omega", OF_ROWS, WORD(omega.is_learnt, omegas), .is_written = has_omega},
     {"link-slope", OF_ROWS, POSITIVE, NUMBER(link.slope)},

@@ -440,6 +440,7 @@ static enum gpnn_status apply(struct gpnn_parameters *params, struct gpnn_parame
   from->calibration = before;
   params->likelihood = from->likelihood;
   params->scale = from->scale;
+  params->atom = from->atom;
   params->degrees = from->degrees;
   if (from->provenance.has_index) {
     params->provenance.has_index = true;

@@ -37,6 +37,7 @@ struct gpnn_latent_row {
   double mean, variance;
   double mean_variance; /* the part of the variance due to the mean function's coefficients */
   double misfit, nearest;
+  double share; /* of an atom (likelihood/atom.h), if there is one */
 };
 
 /* What the squared scale of 'row' is multiplied by, where 'noise' is that of the parameters. */

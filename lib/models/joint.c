@@ -69,6 +69,19 @@ static enum gpnn_status functions_predict(struct functions *f, const struct gpnn
   return status;
 }
 
+/* An atom moves the location, on which the scale of other numbers depends: by what it multiplies
+ * the sd of a row's errors. */
+static double scale_of_atom(const struct gpnn_distribution *distribution, double unit,
+                            const struct gpnn_latent_row *latent,
+                            const struct gpnn_head_parts *parts)
+{
+  double of_mean = latent->mean_variance;
+  double variance = parts->process * parts->process * (latent->variance - of_mean) +
+                    parts->mean * parts->mean * of_mean + parts->own;
+  if (!(distribution->atom.probability > 0 && variance > 0)) return 1;
+  return distribution->sd / (unit * sqrt(variance));
+}
+
 /* Fills in how the errors of a channel's rows come about. */
 static void fill_parts(const struct gpnn_joint *joint, size_t channel, const struct functions *f)
 {
@@ -88,9 +101,10 @@ static void fill_parts(const struct gpnn_joint *joint, size_t channel, const str
     const double *noise = joint->rows->noise;
     double known = f->noise[at] + (noise == NULL ? 0 : gpnn_scaling_noise(scaling, noise[i]));
     struct gpnn_head_parts parts = gpnn_head_parts(&head, &latent, known, options->latent);
-    joint->process[at] = unit * parts.process;
-    joint->trend[at] = unit * parts.mean;
-    joint->own[at] = unit * unit * parts.own;
+    double factor = unit * scale_of_atom(&joint->distributions[at], unit, &latent, &parts);
+    joint->process[at] = factor * parts.process;
+    joint->trend[at] = factor * parts.mean;
+    joint->own[at] = factor * factor * parts.own;
   }
 }
 
@@ -168,6 +182,15 @@ static enum gpnn_status covariance_of(const struct gpnn_joint *joint, size_t cha
 
 /* ---- sums --------------------------------------------------------------------------------- */
 
+/* By what an atom multiplies the sd of a row: its errors keep their correlations. */
+static double spread_by_atom(const struct gpnn_distribution *distribution)
+{
+  double mean, sd;
+  if (!(distribution->atom.probability > 0 && distribution->sd > 0)) return 1;
+  gpnn_distribution_moments(distribution, &mean, &sd);
+  return sd / distribution->sd;
+}
+
 /* The sd of the sum of at least two rows. */
 static enum gpnn_status find_sd(const struct gpnn_joint *joint, size_t channel, size_t n,
                                 const size_t *members, double *sd, struct gpnn_error *err)
@@ -175,8 +198,17 @@ static enum gpnn_status find_sd(const struct gpnn_joint *joint, size_t channel, 
   struct chosen chosen = {0};
   double variance = 0;
   enum gpnn_status status = choose(&chosen, joint, channel, n, members, err);
+  size_t first = channel * joint->rows->n;
+  for (size_t a = 0; a < n && status == GPNN_OK; a++) {
+    double factor = spread_by_atom(&joint->distributions[first + members[a]]);
+    chosen.process[a] *= factor;
+    chosen.trend[a] *= factor;
+  }
   if (status == GPNN_OK) status = covariance_of(joint, channel, &chosen, true, &variance, err);
-  for (size_t a = 0; a < n; a++) variance += joint->own[channel * joint->rows->n + members[a]];
+  for (size_t a = 0; a < n; a++) {
+    double factor = spread_by_atom(&joint->distributions[first + members[a]]);
+    variance += factor * factor * joint->own[first + members[a]];
+  }
   gpnn_arrays_free(chosen.arrays);
   if (status == GPNN_OK) *sd = sqrt(variance);
   return status;
@@ -187,12 +219,15 @@ enum gpnn_status gpnn_joint_sum(const struct gpnn_joint *joint, size_t channel, 
                                 struct gpnn_error *err)
 {
   const struct gpnn_distribution *distributions = joint->distributions + channel * joint->rows->n;
-  double sum = 0, spread = n == 1 ? distributions[members[0]].sd : 0;
+  double sum = 0, spread = 0;
   enum gpnn_status status = GPNN_OK;
   for (size_t a = 0; a < n; a++) {
     if (distributions[members[a]].warp != NULL)
       return gpnn_fail(err, GPNN_EINVAL, "sums of transformed targets have no closed form");
-    sum += distributions[members[a]].location;
+    double of_row, sd_of_row;
+    gpnn_distribution_moments(&distributions[members[a]], &of_row, &sd_of_row);
+    sum += of_row;
+    if (n == 1) spread = sd_of_row;
   }
   if (n > 1) status = find_sd(joint, channel, n, members, &spread, err);
   if (status != GPNN_OK) return status;

@@ -33,9 +33,9 @@ void gpnn_mixture_combine(size_t n_members, const double *weight, const struct g
                           size_t n, const struct gpnn_latent *mixture)
 {
   static const size_t offsets[] = {
-      offsetof(struct gpnn_latent, mean), offsetof(struct gpnn_latent, variance),
+      offsetof(struct gpnn_latent, mean),          offsetof(struct gpnn_latent, variance),
       offsetof(struct gpnn_latent, mean_variance), offsetof(struct gpnn_latent, misfit),
-      offsetof(struct gpnn_latent, nearest)};
+      offsetof(struct gpnn_latent, nearest),       offsetof(struct gpnn_latent, share)};
   for (size_t a = 0; a < sizeof offsets / sizeof *offsets; a++)
     average(n_members, weight, members, offsets[a], n, mixture);
   for (size_t i = 0; i < n && mixture->variance != NULL; i++)

@@ -149,6 +149,11 @@ struct gpnn_latent {
   double *noise;         /* channels by n, zeroed by the caller: noise variance of an observation of
                             the row beyond that of the parameters; only grids, whose levels may have
                             noise of their own, write it */
+  const double *atom;    /* channels: a standardised target, or NaN (likelihood/atom.h); NULL if
+                            'share'    is */
+  double *share; /* channels by n: (k + 1/2) / (m + 1), if the targets of k of the m nearest of
+                    these rows, up to 32, are the channel's atom; NaN if there are no such
+                    rows.  Only models of training rows write it (likelihood/atom.h) */
 };
 
 /*

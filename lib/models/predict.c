@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "likelihood/atom.h"
 #include "likelihood/count.h"
 #include "likelihood/target_warp.h"
 #include "models/reach.h"
@@ -23,6 +24,8 @@ struct output {
   const struct gpnn_warp *warp;       /* 'transform', or NULL: the target has none */
   struct gpnn_count_law law;          /* of counts */
   const struct gpnn_count_law *count; /* 'law', or NULL: no counts are predicted */
+  bool has_atom;                      /* and observations are predicted, in units of which it is */
+  double atom, atom_within;
 };
 
 struct gpnn_predictor {
@@ -33,11 +36,12 @@ struct gpnn_predictor {
   bool needs_variance;    /* the standard deviations are wanted, or a mean depends on them */
   bool needs_row;         /* and they depend on more of a row (gpnn_head_needs_row()) */
   /* Owned; channels by rows of the largest batch so far. */
-  double *mean, *variance, *nearest, *misfit, *mean_variance, *noise;
+  double *mean, *variance, *nearest, *misfit, *mean_variance, *noise, *share;
+  double *atoms; /* owned; of each channel, as its model has it; NULL: none has one */
   struct gpnn_distribution *distributions;
   struct gpnn_reach reach;
   size_t mean_capacity, variance_capacity, nearest_capacity, misfit_capacity,
-      mean_variance_capacity, noise_capacity, distributions_capacity;
+      mean_variance_capacity, noise_capacity, share_capacity, distributions_capacity;
 };
 
 /* ---- life --------------------------------------------------------------------------------- */
@@ -66,6 +70,16 @@ static enum gpnn_status output_of_counts(struct output *output, enum gpnn_units 
   output->law.dispersion = is_poisson ? INFINITY : parameters->dispersion;
   if (!is_latent) output->count = &output->law;
   return GPNN_OK;
+}
+
+static void output_of_atom(struct output *output, const struct gpnn_predict_options *options)
+{
+  const struct gpnn_atom *atom = &output->parameters->atom;
+  const struct gpnn_scaling *scaling = &output->dataset->scaling;
+  bool original = options->units == GPNN_UNITS_ORIGINAL;
+  output->has_atom = atom->share > 0 && !options->latent;
+  output->atom = gpnn_predict_target(output->dataset, options->units, atom->value);
+  output->atom_within = GPNN_ATOM_WITHIN * (original ? scaling->y_sd : 1);
 }
 
 static enum gpnn_status output_init(struct output *output, const struct gpnn_model *model,
@@ -102,10 +116,27 @@ static enum gpnn_status output_init(struct output *output, const struct gpnn_mod
     output->transform = gpnn_target_warp_function(&output->target);
     output->warp = &output->transform;
   }
+  output_of_atom(output, options);
   if (output->terms == NULL) return gpnn_fail_memory(err, "for predictions");
   return gpnn_likelihood_is_of_counts(parameters->likelihood)
              ? output_of_counts(output, options->units, options->latent, err)
              : GPNN_OK;
+}
+
+/* Notes the atoms of the channels, if any has one. */
+static enum gpnn_status set_atoms(struct gpnn_predictor *predictor, struct gpnn_error *err)
+{
+  bool any = false;
+  for (size_t c = 0; c < predictor->n_channels; c++) any = any || predictor->outputs[c].has_atom;
+  if (!any) return GPNN_OK;
+  predictor->atoms = gpnn_alloc(predictor->n_channels, 1, sizeof *predictor->atoms);
+  if (predictor->atoms == NULL) return gpnn_fail_memory(err, "for predictions");
+  for (size_t c = 0; c < predictor->n_channels; c++) {
+    const struct output *output = &predictor->outputs[c];
+    predictor->atoms[c] =
+        gpnn_atom_standardised(&output->parameters->atom, output->parameters, output->dataset);
+  }
+  return GPNN_OK;
 }
 
 enum gpnn_status gpnn_predictor_new(struct gpnn_predictor **predictor,
@@ -122,6 +153,7 @@ enum gpnn_status gpnn_predictor_new(struct gpnn_predictor **predictor,
       new->outputs != NULL ? GPNN_OK : gpnn_fail_memory(err, "for predictions");
   for (size_t c = 0; c < n && status == GPNN_OK; c++)
     status = output_init(&new->outputs[c], model, c, options, err);
+  if (status == GPNN_OK) status = set_atoms(new, err);
   new->needs_variance = !options->mean_only;
   for (size_t c = 0; c < n && status == GPNN_OK; c++)
     new->needs_variance = new->needs_variance || gpnn_predictor_needs_scores(new, c);
@@ -148,6 +180,8 @@ void gpnn_predictor_free(struct gpnn_predictor *predictor)
   free(predictor->misfit);
   free(predictor->mean_variance);
   free(predictor->noise);
+  free(predictor->share);
+  free(predictor->atoms);
   free(predictor->distributions);
   gpnn_reach_release(&predictor->reach);
   free(predictor);
@@ -224,7 +258,8 @@ static struct gpnn_latent_row adjust(const struct gpnn_predictor *predictor,
 {
   struct gpnn_latent_row before = prior(output, rows, i);
   if (is_beyond && predictor->options.beyond == GPNN_BEYOND_NA)
-    return (struct gpnn_latent_row){nan(""), nan(""), nan(""), nan(""), nan("")};
+    return (struct gpnn_latent_row){nan(""), nan(""), nan(""), nan(""), nan(""), nan("")};
+  before.share = nan("");
   if (is_beyond) return before;
   latent.mean = before.mean + output->debias * (latent.mean - before.mean);
   return latent;
@@ -234,6 +269,7 @@ static struct gpnn_latent_row adjust(const struct gpnn_predictor *predictor,
 static struct gpnn_latent_row latent_at(const struct gpnn_predictor *predictor, size_t at)
 {
   struct gpnn_latent_row latent = {.mean = predictor->mean[at], .nearest = predictor->nearest[at]};
+  if (predictor->atoms != NULL) latent.share = predictor->share[at];
   if (!predictor->needs_variance) return latent;
   latent.variance = predictor->variance[at];
   if (!predictor->needs_row) return latent;
@@ -263,6 +299,21 @@ static struct gpnn_distribution distribution_of(const struct output *output,
       .degrees = degrees > 0 ? degrees : INFINITY,
       .warp = output->warp,
       .count = output->count};
+}
+
+/* The atom of a row, which those with an offset of their own do not have; moves the latent function
+ * to where the other numbers are. */
+static struct gpnn_distribution_atom atom_of(const struct output *output,
+                                             const struct gpnn_predict_rows *rows,
+                                             struct gpnn_latent_row *latent)
+{
+  const struct gpnn_atom *atom = &output->parameters->atom;
+  struct gpnn_distribution_atom own = {output->atom, output->atom_within, 0};
+  if (!output->has_atom || rows->offset != NULL) return own;
+  double at = gpnn_atom_standardised(atom, output->parameters, output->dataset);
+  own.probability = gpnn_atom_probability(atom, latent->share);
+  latent->mean = gpnn_atom_location(atom, at, latent->mean, own.probability);
+  return own;
 }
 
 /* The exposure of a count adds to the logarithm of its mean. */
@@ -296,11 +347,13 @@ static enum gpnn_status finish_row(const struct gpnn_predictor *predictor,
   if (rows->noise != NULL) known += gpnn_scaling_noise(&output->dataset->scaling, rows->noise[i]);
   struct gpnn_latent_row latent = latent_at(predictor, at);
   latent = adjust(predictor, output, rows, i, latent, is_beyond);
+  struct gpnn_distribution_atom atom = atom_of(output, rows, &latent);
   struct gpnn_predictive value = {latent.mean, 0};
   if (predictor->needs_variance)
     value = predictor->options.latent ? gpnn_head_latent(&output->head, &latent)
                                       : gpnn_head_observe(&output->head, &latent, known);
   *distribution = distribution_of(output, value);
+  distribution->atom = atom;
   add_offset(output, rows, i, distribution);
   add_exposure(output, rows, i, distribution);
   if (!isinf(distribution->location) && !isinf(distribution->sd)) return GPNN_OK;
@@ -337,6 +390,7 @@ static enum gpnn_status grow(struct gpnn_predictor *p, size_t n, struct gpnn_err
       gpnn_grow(&p->variance, &p->variance_capacity, size, sizeof *p->variance) &&
       gpnn_grow(&p->nearest, &p->nearest_capacity, size, sizeof *p->nearest) &&
       gpnn_grow(&p->noise, &p->noise_capacity, size, sizeof *p->noise) &&
+      (p->atoms == NULL || gpnn_grow(&p->share, &p->share_capacity, size, sizeof *p->share)) &&
       (!p->needs_row ||
        (gpnn_grow(&p->misfit, &p->misfit_capacity, size, sizeof *p->misfit) &&
         gpnn_grow(&p->mean_variance, &p->mean_variance_capacity, size, sizeof *p->mean_variance))))
@@ -360,6 +414,8 @@ enum gpnn_status gpnn_predict_distributions(struct gpnn_predictor *predictor,
                                      .mean_variance = predictor->mean_variance,
                                      .misfit = predictor->misfit,
                                      .nearest = predictor->nearest,
+                                     .atom = predictor->atoms,
+                                     .share = predictor->share,
                                      .noise = predictor->noise};
   memset(predictor->noise, 0, predictor->n_channels * rows->n * sizeof *predictor->noise);
   status = gpnn_reach_measure(&predictor->reach, &query, err);
@@ -451,7 +507,13 @@ void gpnn_predict_scores(const struct gpnn_predictor *predictor, size_t n,
 bool gpnn_predictor_needs_scores(const struct gpnn_predictor *predictor, size_t channel)
 {
   const struct output *output = &predictor->outputs[channel];
-  return output->warp != NULL || output->count != NULL;
+  return output->warp != NULL || output->count != NULL || output->has_atom;
+}
+
+bool gpnn_predictor_has_sums(const struct gpnn_predictor *predictor, size_t channel)
+{
+  const struct output *output = &predictor->outputs[channel];
+  return output->warp == NULL && output->count == NULL;
 }
 
 double gpnn_predictor_unit(const struct gpnn_predictor *predictor, size_t channel)

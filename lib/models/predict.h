@@ -115,6 +115,9 @@ void gpnn_predict_scores(const struct gpnn_predictor *predictor, size_t n,
                          const struct gpnn_distribution *distributions, const double *truth,
                          struct gpnn_distribution_score *scores);
 
+/* True if the mean and sd of sums of a channel's rows are known (models/joint.h). */
+bool gpnn_predictor_has_sums(const struct gpnn_predictor *predictor, size_t channel);
+
 /* True if mean, sd and degrees of freedom do not determine a channel's distributions, so that
  * whoever sees only these needs the scores as well. */
 bool gpnn_predictor_needs_scores(const struct gpnn_predictor *predictor, size_t channel);

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "kernel/kernel.h"
+#include "likelihood/atom.h"
 #include "linalg/arrays.h"
 #include "models/local/local_private.h"
 
@@ -183,6 +184,21 @@ static void measure(const struct prediction *p, const struct scratch *scratch, s
                         scratch->point, scratch->vector);
 }
 
+/* Writes the share of the atom among the nearest training rows, if that is wanted. */
+static void note_share(const struct prediction *p, const struct scratch *scratch, size_t i,
+                       size_t g)
+{
+  const struct gpnn_latent *to = p->task->latent;
+  const struct near *near = scratch->near + g * NEAR;
+  for (size_t t = 0; t < p->n_members && to->share != NULL; t++) {
+    const struct gpnn_local_channel *member = &p->members[t];
+    size_t m = 0, k = 0;
+    for (; m < NEAR && near[m].row != SIZE_MAX; m++)
+      k += gpnn_atom_is(to->atom[member->number], member->data->y[near[m].row]);
+    to->share[member->number * p->task->query->n + i] = gpnn_atom_share(m, k);
+  }
+}
+
 /* Finds the training rows nearest to row 'i' of the query, the 'g'-th of its group, except itself.
  */
 static void find_near(const struct prediction *p, const struct scratch *scratch, size_t i, size_t g)
@@ -221,6 +237,7 @@ static void load(const struct prediction *p, const struct scratch *scratch, size
   measure(p, scratch, i);
   find_near(p, scratch, i, g);
   note_nearest(p, scratch, i, g);
+  note_share(p, scratch, i, g);
   gpnn_kernel_correlate(covariance->kernel, covariance->smoothness, p->n, scratch->vector);
   if (self >= 0) {
     for (size_t a = 0; a < p->n; a++) right[a * p->lanes] = 0;

@@ -211,7 +211,8 @@ static void set_share(struct gpnn_local_task *task)
   const struct gpnn_query *query = task->query;
   size_t share = task->options->share, n = task->members[0].data->n, m = task->neighbours;
   bool shares = share > 1 && !gpnn_local_wants_weights(task) && query->self == NULL &&
-                query->group == NULL && query->candidates == NULL && task->n_numbers == 1;
+                query->group == NULL && query->candidates == NULL && task->n_numbers == 1 &&
+                task->latent->share == NULL;
   task->share = shares ? share : 1;
   task->most_neighbours = !shares ? m : n / LARGER < m ? n : LARGER * m;
 }

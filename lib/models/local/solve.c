@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kernel/kernel.h"
+#include "likelihood/atom.h"
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"
@@ -424,6 +425,23 @@ static bool note_nearest(const struct solve *solve)
          gpnn_local_wants_weights(task);
 }
 
+/* Writes the share of the atom among the nearest neighbours, if that is wanted; a row that shares
+ * neighbours with others has no nearest ones. */
+static void note_share(const struct solve *solve)
+{
+  enum { NEAREST = 32 };
+  const struct gpnn_local_task *task = solve->task;
+  const struct gpnn_latent *to = task->latent;
+  size_t m = solve->m < NEAREST ? solve->m : NEAREST;
+  for (size_t t = 0; t < task->n_members && to->share != NULL; t++) {
+    const struct gpnn_local_channel *member = &task->members[t];
+    size_t k = 0;
+    for (size_t a = 0; a < m; a++)
+      k += gpnn_atom_is(to->atom[member->number], member->data->y[solve->chosen[a]]);
+    to->share[member->number * task->query->n + solve->group->row[0]] = gpnn_atom_share(m, k);
+  }
+}
+
 /* True if nothing is wanted of the weights but whose they are. */
 static bool wants_neighbours_only(const struct gpnn_local_task *task)
 {
@@ -469,6 +487,7 @@ enum gpnn_status gpnn_local_solve(const struct gpnn_local_task *task,
                         .stride = gpnn_local_stride(task),
                         .chosen = group->neighbour};
   gather(&solve);
+  note_share(&solve);
   if (!note_nearest(&solve)) return GPNN_OK;
   if (wants_neighbours_only(task)) {
     const struct gpnn_local_weighed weighed = {

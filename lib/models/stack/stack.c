@@ -168,7 +168,7 @@ struct request {
 
 /* What the members of a rank predict. */
 struct part {
-  double *values;             /* owned: the arrays of 'latent' */
+  double *values;             /* owned: the arrays of 'latent', and its atoms */
   struct gpnn_latent latent;  /* of all channels of the rank */
   struct gpnn_counts *counts; /* owned; one for each of them */
 };
@@ -185,7 +185,7 @@ static void parts_free(size_t n, struct part *parts)
 /* Makes room for what is wanted of 'n_channels'; the means are needed for the variance as well. */
 static bool part_init(struct part *part, size_t n_channels, const struct request *request)
 {
-  enum { ARRAYS = 5 };
+  enum { ARRAYS = 7 };
   const struct gpnn_latent *wanted = request->latent;
   size_t size;
   if (!gpnn_multiply(n_channels, request->n, &size)) return false;
@@ -197,14 +197,29 @@ static bool part_init(struct part *part, size_t n_channels, const struct request
       .variance = wanted->variance == NULL ? NULL : part->values + size,
       .misfit = wanted->misfit == NULL ? NULL : part->values + 2 * size,
       .nearest = wanted->nearest == NULL ? NULL : part->values + 3 * size,
-      .mean_variance = wanted->mean_variance == NULL ? NULL : part->values + 4 * size};
+      .mean_variance = wanted->mean_variance == NULL ? NULL : part->values + 4 * size,
+      .share = wanted->share == NULL ? NULL : part->values + 5 * size,
+      .atom = wanted->share == NULL ? NULL : part->values + 6 * size};
   return true;
 }
 
-static enum gpnn_status predict_rank(const struct rank *rank, const struct request *request,
-                                     struct part *part, struct gpnn_error *err)
+/* Copies the atoms of the channels of rank 'r' that are wanted. */
+static void set_atoms(const struct stack *stack, size_t r, const struct request *request,
+                      const struct part *part)
 {
+  double *to = part->values + 6 * stack->ranks[r].n * request->n;
+  for (size_t c = 0; c < stack->n && request->latent->share != NULL; c++)
+    if (r < gpnn_parameters_n_members(stack->channels[c].parameters))
+      *to++ = request->latent->atom[c];
+}
+
+static enum gpnn_status predict_rank(const struct stack *stack, size_t r,
+                                     const struct request *request, struct part *part,
+                                     struct gpnn_error *err)
+{
+  const struct rank *rank = &stack->ranks[r];
   if (!part_init(part, rank->n, request)) return gpnn_fail_memory(err, "for predictions");
+  set_atoms(stack, r, request, part);
   if (request->n_numbers == 0)
     return gpnn_model_predict(rank->model, request->query, &part->latent, part->counts, err);
   return gpnn_model_predict_each(rank->model, request->query, request->n_numbers, request->numbers,
@@ -223,6 +238,7 @@ static struct gpnn_latent of_channel(const struct gpnn_latent *latent, size_t n,
                               .variance = behind(latent->variance, c * n),
                               .mean_variance = behind(latent->mean_variance, c * n),
                               .misfit = behind(latent->misfit, c * n),
+                              .share = behind(latent->share, c * n),
                               .nearest = behind(latent->nearest, c * n)};
 }
 
@@ -283,7 +299,7 @@ static enum gpnn_status predict(const struct stack *stack, const struct request 
   struct part *parts = calloc(stack->n_ranks, sizeof *parts);
   enum gpnn_status status = parts != NULL ? GPNN_OK : gpnn_fail_memory(err, "for predictions");
   for (size_t r = 0; r < stack->n_ranks && status == GPNN_OK; r++)
-    status = predict_rank(&stack->ranks[r], request, &parts[r], err);
+    status = predict_rank(stack, r, request, &parts[r], err);
   if (status == GPNN_OK) status = combine_all(stack, parts, request, err);
   parts_free(stack->n_ranks, parts);
   return status;
@@ -360,7 +376,7 @@ static enum gpnn_status stack_joint(const void *state, size_t c, const struct gp
   enum gpnn_status status =
       parts != NULL && own != NULL ? GPNN_OK : gpnn_fail_memory(err, "for joint predictions");
   for (size_t r = 0; r < n_members && status == GPNN_OK; r++)
-    status = predict_rank(&stack->ranks[r], &request, &parts[r], err);
+    status = predict_rank(stack, r, &request, &parts[r], err);
   if (status == GPNN_OK) subtract_mean(stack, c, n, parts);
   memset(covariance, 0, side * side * sizeof *covariance);
   for (size_t r = 0; r < n_members && status == GPNN_OK; r++) {
