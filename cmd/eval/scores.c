@@ -105,7 +105,8 @@ static enum gpnn_status add_to_cell(struct scores_cell *cell, size_t n_intervals
 {
   const struct gpnn_metrics_given given = {.logp = p->score[GPNN_PREDICTIONS_LOGP],
                                            .crps = p->score[GPNN_PREDICTIONS_CRPS],
-                                           .pit = p->score[GPNN_PREDICTIONS_PIT]};
+                                           .pit = p->score[GPNN_PREDICTIONS_PIT],
+                                           .step = p->score[GPNN_PREDICTIONS_PITSTEP]};
   enum gpnn_status status =
       gpnn_metrics_add_given(&cell->metrics, p->truth, p->mean, p->sd, p->df, &given, err);
   for (size_t i = 0; i < n_intervals && status == GPNN_OK; i++)

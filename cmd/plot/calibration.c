@@ -45,7 +45,9 @@ static enum gpnn_status take(void *into, const struct gpnn_predictions_row *row,
   struct counted *c = into;
   const struct gpnn_metrics_given given = {.logp = row->score[GPNN_PREDICTIONS_LOGP],
                                            .crps = row->score[GPNN_PREDICTIONS_CRPS],
-                                           .pit = row->score[GPNN_PREDICTIONS_PIT]};
+                                           .pit = row->score[GPNN_PREDICTIONS_PIT],
+                                           .step = row->score[GPNN_PREDICTIONS_PITSTEP]};
+  c->are_counts = c->are_counts && isnan(given.step); /* counts have no such column */
   if (!isnan(given.pit)) take_step(c, row->truth, given.pit, given.logp);
   enum gpnn_status status =
       gpnn_metrics_add_given(&c->metrics, row->truth, row->mean, row->sd, row->df, &given, err);

@@ -67,6 +67,11 @@ static enum gpnn_status write_interval_names(const struct columns *c, struct sin
   return status == GPNN_OK ? columns_write_name(c, sink, upper, err) : status;
 }
 
+static size_t n_scores(const struct columns *c)
+{
+  return !c->has_scores ? 0 : c->has_step ? 4 : 3;
+}
+
 enum gpnn_status columns_write_names(const struct columns *c, struct sink *sink,
                                      struct gpnn_error *err)
 {
@@ -78,8 +83,8 @@ enum gpnn_status columns_write_names(const struct columns *c, struct sink *sink,
   if (status == GPNN_OK && c->degrees > 0) status = columns_write_name(c, sink, "df", err);
   for (size_t i = 0; i < c->plan->intervals.n && status == GPNN_OK; i++)
     status = write_interval_names(c, sink, i, err);
-  static const char *const scores[] = {"logp", "crps", "pit"};
-  for (size_t i = 0; i < 3 && c->has_scores && status == GPNN_OK; i++)
+  static const char *const scores[] = {"logp", "crps", "pit", "pitstep"};
+  for (size_t i = 0; i < n_scores(c) && status == GPNN_OK; i++)
     status = columns_write_name(c, sink, scores[i], err);
   if (status == GPNN_OK && c->flags_outside) status = columns_write_name(c, sink, "outside", err);
   return status;
@@ -96,6 +101,7 @@ void columns_complete(struct columns *c, const struct gpnn_predictor *predictor,
   /* Truths are observations: they say nothing about the function, nor about a mean alone. */
   c->has_scores = c->has_truth && !c->is_in_sample && (c->always_scored || !says_all) &&
                   !options->latent && !options->mean_only;
+  c->has_step = gpnn_predictor_has_atom(predictor, channel);
   c->degrees = options->mean_only || !says_all ? 0 : gpnn_predictor_degrees(predictor, channel);
   for (size_t i = 0; i < intervals->n; i++) {
     const char *source;
@@ -125,7 +131,7 @@ static enum gpnn_status write_interval(const struct columns *c, struct sink *sin
 enum gpnn_status columns_write_row(const struct columns *c, struct sink *sink, double truth,
                                    const struct prediction *p, struct gpnn_error *err)
 {
-  const double scores[] = {p->score.logp, p->score.crps, p->score.pit};
+  const double scores[] = {p->score.logp, p->score.crps, p->score.pit, p->score.step};
   enum gpnn_status status = GPNN_OK;
   if (c->has_truth) status = sink_value(sink, truth, err);
   if (status == GPNN_OK) status = sink_value(sink, p->mean, err);
@@ -134,7 +140,7 @@ enum gpnn_status columns_write_row(const struct columns *c, struct sink *sink, d
     status = sink_value(sink, isnan(p->mean) ? p->mean : c->degrees, err);
   for (size_t i = 0; i < c->plan->intervals.n && status == GPNN_OK; i++)
     status = write_interval(c, sink, i, p, err);
-  for (size_t i = 0; i < 3 && c->has_scores && status == GPNN_OK; i++)
+  for (size_t i = 0; i < n_scores(c) && status == GPNN_OK; i++)
     status = sink_value(sink, scores[i], err);
   if (status == GPNN_OK && c->flags_outside) status = sink_value(sink, p->outside, err);
   return status;

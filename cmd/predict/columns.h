@@ -36,7 +36,8 @@ struct columns {
   bool is_one_of_several; /* column names end with that of the target */
   bool flags_outside;     /* so is whether a row lies outside 'box' */
   struct gpnn_tucker_box box;
-  bool has_scores; /* logp, crps and pit are written */
+  bool has_scores; /* logp, crps and pit are written, */
+  bool has_step;   /* and pitstep */
   double degrees;  /* > 0: degrees of freedom of Student's t, written as a column */
   double half_widths[CLI_PROBABILITIES_MAX]; /* of the intervals */
 };
@@ -52,7 +53,7 @@ struct prediction {
 #define PREDICTION_MISSING                                                                     \
   {                                                                                            \
     .mean = NAN, .sd = NAN, .distribution = {.location = NAN, .sd = NAN, .degrees = INFINITY}, \
-    .score = {NAN, NAN, NAN}, .outside = NAN                                                   \
+    .score = {NAN, NAN, NAN, NAN}, .outside = NAN                                              \
   }
 
 /* Completes 'columns', whose first seven members the caller has set, for channel 'channel' of the

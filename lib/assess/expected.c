@@ -137,7 +137,7 @@ static enum gpnn_status add(const struct gpnn_predictor *predictor, bool says_al
   if (status != GPNN_OK) return status;
   if (says_all) return gpnn_metrics_add(metrics, truth, mean, sd, distribution->degrees, err);
   gpnn_predict_scores(predictor, 1, distribution, &truth, &score);
-  const struct gpnn_metrics_given given = {score.logp, score.crps, score.pit};
+  const struct gpnn_metrics_given given = {score.logp, score.crps, score.pit, score.step};
   return gpnn_metrics_add_given(metrics, truth, mean, sd, INFINITY, &given, err);
 }
 

@@ -102,7 +102,8 @@ static enum gpnn_status score(struct reading *r, struct part *part,
   if (status != GPNN_OK) return status == GPNN_END ? GPNN_OK : status;
   const struct gpnn_metrics_given given = {.logp = row.score[GPNN_PREDICTIONS_LOGP],
                                            .crps = row.score[GPNN_PREDICTIONS_CRPS],
-                                           .pit = row.score[GPNN_PREDICTIONS_PIT]};
+                                           .pit = row.score[GPNN_PREDICTIONS_PIT],
+                                           .step = row.score[GPNN_PREDICTIONS_PITSTEP]};
   status = gpnn_metrics_add_given(&part->metrics, row.truth, row.mean, row.sd, row.df, &given, err);
   return status == GPNN_OK
              ? status

@@ -345,7 +345,8 @@ double gpnn_distribution_crps(const struct gpnn_distribution *d, double y)
 
 struct gpnn_distribution_score gpnn_distribution_score(const struct gpnn_distribution *d, double y)
 {
+  double pit = gpnn_distribution_cdf(d, y), step = is_at_atom(d, y) ? d->atom.probability : 0;
   return (struct gpnn_distribution_score){gpnn_distribution_log_density(d, y),
-                                          gpnn_distribution_crps(d, y),
-                                          gpnn_distribution_cdf(d, y)};
+                                          gpnn_distribution_crps(d, y), pit,
+                                          isnan(pit) ? pit : step};
 }

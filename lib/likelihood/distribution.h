@@ -69,9 +69,11 @@ struct gpnn_distribution {
 
 /* How well a distribution predicted the truth. */
 struct gpnn_distribution_score {
-  double logp; /* the log of the density at the truth; of a count, of its probability */
+  double logp; /* the log of the density at the truth; of a count or an atom, of its probability */
   double crps; /* the continuous ranked probability score, in the unit of the target */
-  double pit;  /* the probability of values below the truth; of a count, with half its own */
+  double pit;  /* the probability of values below the truth; of a count, with half its own, and of
+                  an atom likewise */
+  double step; /* the probability of an atom that the truth is at; 0: it is at none */
 };
 
 /* Mean and standard deviation of the target. */

@@ -510,6 +510,11 @@ bool gpnn_predictor_needs_scores(const struct gpnn_predictor *predictor, size_t 
   return output->warp != NULL || output->count != NULL || output->has_atom;
 }
 
+bool gpnn_predictor_has_atom(const struct gpnn_predictor *predictor, size_t channel)
+{
+  return predictor->outputs[channel].has_atom;
+}
+
 bool gpnn_predictor_has_sums(const struct gpnn_predictor *predictor, size_t channel)
 {
   const struct output *output = &predictor->outputs[channel];

@@ -122,6 +122,9 @@ bool gpnn_predictor_has_sums(const struct gpnn_predictor *predictor, size_t chan
  * whoever sees only these needs the scores as well. */
 bool gpnn_predictor_needs_scores(const struct gpnn_predictor *predictor, size_t channel);
 
+/* True if a channel's distributions may have an atom. */
+bool gpnn_predictor_has_atom(const struct gpnn_predictor *predictor, size_t channel);
+
 /* What the predictor was made from. */
 const struct gpnn_model *gpnn_predictor_model(const struct gpnn_predictor *predictor);
 const struct gpnn_predict_options *gpnn_predictor_options(const struct gpnn_predictor *predictor);

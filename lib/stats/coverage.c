@@ -15,10 +15,10 @@ enum gpnn_status gpnn_coverage_add(struct gpnn_coverage *coverage, double truth,
   return GPNN_OK;
 }
 
-void gpnn_coverage_add_unmeasured(struct gpnn_coverage *coverage, bool is_covered)
+void gpnn_coverage_add_unmeasured(struct gpnn_coverage *coverage, double covered)
 {
   coverage->n++;
-  coverage->n_covered += is_covered;
+  coverage->n_covered += covered;
   gpnn_sum_add(&coverage->width, NAN);
 }
 
@@ -26,7 +26,7 @@ struct gpnn_coverage_result gpnn_coverage_result(const struct gpnn_coverage *cov
 {
   size_t n = coverage->n;
   struct gpnn_coverage_result r = {.n = n};
-  r.coverage = n == 0 ? NAN : (double)coverage->n_covered / (double)n;
+  r.coverage = n == 0 ? NAN : coverage->n_covered / (double)n;
   r.width = gpnn_sum_mean(&coverage->width, n);
   r.score = r.width + 2 / (1 - level) * gpnn_sum_mean(&coverage->outside, n);
   return r;

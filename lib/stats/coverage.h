@@ -13,7 +13,6 @@
 #ifndef GPNN_STATS_COVERAGE_H
 #define GPNN_STATS_COVERAGE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -25,7 +24,8 @@ extern "C" {
 
 /* A zeroed object is empty.  No memory is owned. */
 struct gpnn_coverage {
-  size_t n, n_covered;
+  size_t n;
+  double n_covered;               /* a fraction of a row where only part of a step of its PIT is */
   struct gpnn_sum width, outside; /* outside: the distance of the truth from its interval */
 };
 
@@ -40,9 +40,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_coverage_add(struct gpnn_coverage *coverag
                                                    double lower, double upper,
                                                    struct gpnn_error *err);
 
-/* Adds one row of which only is known whether its interval contains the truth: width and score of
- * all rows are then NaN. */
-void gpnn_coverage_add_unmeasured(struct gpnn_coverage *coverage, bool is_covered);
+/* Adds one row of which only is known whether its interval contains the truth, 1 or 0, or with
+ * which probability: width and score of all rows are then NaN. */
+void gpnn_coverage_add_unmeasured(struct gpnn_coverage *coverage, double covered);
 
 /* 'level' is p in (0, 1), or NaN if it is unknown; then the score is NaN too. */
 struct gpnn_coverage_result gpnn_coverage_result(const struct gpnn_coverage *coverage,

@@ -33,11 +33,24 @@ static enum gpnn_status add_intervals(struct gpnn_metrics *metrics, double error
   return status;
 }
 
+static bool has_step(const struct gpnn_metrics_given *given)
+{
+  return !isnan(given->pit) && given->step > 0;
+}
+
+/* The probability that a PIT lies within 'reach' of one half. */
+static double coverage_of(const struct gpnn_metrics_given *given, double reach)
+{
+  if (!has_step(given)) return fabs(given->pit - 0.5) <= reach;
+  double low = fmax(given->pit - given->step / 2, 0), high = fmin(given->pit + given->step / 2, 1);
+  return fmax(fmin(high, 0.5 + reach) - fmax(low, 0.5 - reach), 0) / (high - low);
+}
+
 /* The same from the PIT alone. */
-static void add_coverages(struct gpnn_metrics *metrics, double pit)
+static void add_coverages(struct gpnn_metrics *metrics, const struct gpnn_metrics_given *given)
 {
   for (size_t i = 0; i < metrics->n_levels; i++)
-    gpnn_coverage_add_unmeasured(&metrics->coverage[i], fabs(pit - 0.5) <= metrics->levels[i] / 2);
+    gpnn_coverage_add_unmeasured(&metrics->coverage[i], coverage_of(given, metrics->levels[i] / 2));
 }
 
 static enum gpnn_status check(double sd, double df, const struct gpnn_metrics_given *given,
@@ -51,6 +64,8 @@ static enum gpnn_status check(double sd, double df, const struct gpnn_metrics_gi
   if (given->crps < 0) return gpnn_fail(err, GPNN_EDATA, "crps is negative: %g", given->crps);
   if (given->pit < 0 || given->pit > 1)
     return gpnn_fail(err, GPNN_EDATA, "pit is not between 0 and 1 but %g", given->pit);
+  if (given->step < 0 || given->step > 1)
+    return gpnn_fail(err, GPNN_EDATA, "pitstep is not between 0 and 1 but %g", given->step);
   return GPNN_OK;
 }
 
@@ -64,8 +79,9 @@ static enum gpnn_status add_probabilistic(struct gpnn_metrics *metrics, double t
   if (status != GPNN_OK) return status;
   double nll = isnan(given->logp) ? gpnn_student_nll(error, scale, df) : -given->logp;
   if (!isnan(given->pit)) {
-    status = gpnn_pit_add_value(&metrics->pit, truth, given->pit, exp(-nll), err);
-    if (status == GPNN_OK) add_coverages(metrics, given->pit);
+    status = has_step(given) ? gpnn_pit_add_step(&metrics->pit, truth, given->pit, given->step, err)
+                             : gpnn_pit_add_value(&metrics->pit, truth, given->pit, exp(-nll), err);
+    if (status == GPNN_OK) add_coverages(metrics, given);
   } else {
     status = gpnn_pit_add(&metrics->pit, truth, error, scale, df, err);
     if (status == GPNN_OK) status = add_intervals(metrics, error, scale, df, err);
@@ -77,13 +93,14 @@ static enum gpnn_status add_probabilistic(struct gpnn_metrics *metrics, double t
   double crps = isinf(t) ? fabs(error) : scale * gpnn_student_crps(t, df);
   gpnn_sum_add(&metrics->crps, isnan(given->crps) ? crps : given->crps);
   metrics->n_with_sd++;
+  metrics->n_at_steps += has_step(given);
   return GPNN_OK;
 }
 
 enum gpnn_status gpnn_metrics_add(struct gpnn_metrics *metrics, double truth, double mean,
                                   double sd, double df, struct gpnn_error *err)
 {
-  static const struct gpnn_metrics_given nothing = {NAN, NAN, NAN};
+  static const struct gpnn_metrics_given nothing = {NAN, NAN, NAN, NAN};
   return gpnn_metrics_add_given(metrics, truth, mean, sd, df, &nothing, err);
 }
 
@@ -155,6 +172,7 @@ enum gpnn_status gpnn_metrics_result(struct gpnn_metrics *metrics,
   r.nll = gpnn_sum_mean(&metrics->nll, n_sd);
   r.cal = gpnn_sum_mean(&metrics->cal, n_sd);
   r.crps = gpnn_sum_mean(&metrics->crps, n_sd);
+  r.at_steps = n_sd == 0 ? 0 : (double)metrics->n_at_steps / (double)n_sd;
   for (size_t i = 0; i < metrics->n_levels && n_sd > 0; i++) set_interval(metrics, i, &r);
   if (n_sd > 0) {
     r.pit_distance = pit_distance(metrics);
@@ -171,7 +189,7 @@ struct gpnn_metrics_result gpnn_metrics_in_units(const struct gpnn_metrics_resul
   r.rmse /= unit;
   r.mse = r.rmse * r.rmse;
   r.mae /= unit;
-  if (!of_counts) r.nll -= log(unit);
+  if (!of_counts) r.nll -= (1 - r.at_steps) * log(unit);
   r.crps /= unit;
   for (size_t i = 0; i < GPNN_METRICS_LEVELS; i++) {
     r.width[i] /= unit;

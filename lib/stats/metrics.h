@@ -12,7 +12,10 @@
  * A row's predicted distribution may be Student's t instead of the normal one: NLL, CRPS, intervals
  * and PIT are then those of stats/student.h with the scale sd sqrt((df - 2) / df).  Or whoever
  * predicted the row gives its log density, CRPS and PIT, from which it is then scored: an interval
- * of level p contains the truth if |PIT - 1/2| <= p/2.
+ * of level p contains the truth if |PIT - 1/2| <= p/2.  A truth that has a probability of its own
+ * is at a step of the distribution function: its PIT is drawn from between the ends of the step, an
+ * interval contains it with the probability that such a draw is within p/2 of 1/2, and the log of
+ * the probability takes the place of the log density.
  *
  * Calling sequence: gpnn_metrics_levels() on a zeroed object, gpnn_metrics_add() row by row,
  * gpnn_metrics_result(), gpnn_metrics_release().  It takes 32 bytes of memory per row, for the PIT.
@@ -43,6 +46,7 @@ struct gpnn_metrics {
   double levels[GPNN_METRICS_LEVELS]; /* nominal coverages in (0, 1) */
   size_t n;                           /* rows added */
   size_t n_with_sd;                   /* those of them with a standard deviation */
+  size_t n_at_steps;                  /* those of these with a step at the truth */
   struct gpnn_squares errors;
   struct gpnn_sum absolute, nll, cal, crps;
   double y_mean; /* the mean of the truths, and their squared deviations, updated as Welford does */
@@ -59,6 +63,7 @@ struct gpnn_metrics_result {
   double rmse, mse, mae;
   double r2; /* NaN if all truths are equal */
   double nll, cal, crps;
+  double at_steps; /* the share of rows with a step at the truth */
   /* Widths and scores are NaN if a PIT was given. */
   double coverage[GPNN_METRICS_LEVELS], width[GPNN_METRICS_LEVELS], score[GPNN_METRICS_LEVELS];
   double pit_distance;
@@ -82,9 +87,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_metrics_add(struct gpnn_metrics *metrics, 
 /* What is known of a row's prediction besides mean, sd and df; NaN: what follows from these. */
 struct gpnn_metrics_given {
   double logp, crps, pit; /* log density at the truth, score, and probability of values below it */
+  double step; /* with a PIT, the height of the step of the distribution function that this is the
+                  middle of; 0 or NaN: it has none at the truth */
 };
 
-/* The same for a row that has them.  GPNN_EDATA, too: the crps is negative or the pit is not
+/* The same for a row that has them.  GPNN_EDATA, too: the crps is negative, or pit or step are not
  * between 0 and 1.  Without an sd they are ignored. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_metrics_add_given(struct gpnn_metrics *metrics, double truth,
                                                         double mean, double sd, double df,
@@ -102,8 +109,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_metrics_result(struct gpnn_metrics *metric
 void gpnn_metrics_pit_histogram(struct gpnn_metrics *metrics, size_t n_bins, double *fractions);
 
 /* The result if truths, means and standard deviations had all been divided by 'unit' > 0: what has
- * a unit is divided by it, the MSE by its square, and the NLL loses log(unit) unless it is that of
- * counts, whose probabilities have no unit. */
+ * a unit is divided by it, the MSE by its square, and the NLL loses log(unit) for each row, except
+ * those at steps, and counts: their probabilities have no unit. */
 struct gpnn_metrics_result gpnn_metrics_in_units(const struct gpnn_metrics_result *result,
                                                  double unit, bool of_counts);
 

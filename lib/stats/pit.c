@@ -9,8 +9,9 @@
 #include "stats/normal.h"
 #include "stats/student.h"
 
-/* What the numbers of a row are.  Without a scale, the error is the PIT itself. */
-enum { TRUTH, ERROR, SCALE, DF, WIDTH };
+/* What the numbers of a row are.  Without a scale, the error is the PIT itself, or the middle of a
+ * step, the height of which takes the place of the degrees of freedom. */
+enum { TRUTH, ERROR, SCALE, DF, WIDTH, STEP = DF };
 
 /* ---- adding ------------------------------------------------------------------------------- */
 
@@ -34,7 +35,13 @@ enum gpnn_status gpnn_pit_add_value(struct gpnn_pit *pit, double truth, double v
   double scale = gpnn_normal_density(z) / density;
   bool is_known = scale > 0 && isfinite(scale) && isfinite(z * scale);
   return is_known ? gpnn_pit_add(pit, truth, z * scale, scale, INFINITY, err)
-                  : gpnn_pit_add(pit, truth, value, NAN, INFINITY, err);
+                  : gpnn_pit_add(pit, truth, value, NAN, 0, err);
+}
+
+enum gpnn_status gpnn_pit_add_step(struct gpnn_pit *pit, double truth, double value, double step,
+                                   struct gpnn_error *err)
+{
+  return gpnn_pit_add(pit, truth, value, NAN, step, err);
 }
 
 /* ---- values ------------------------------------------------------------------------------- */
@@ -60,9 +67,14 @@ static double pit_of(const double *row, size_t i, bool is_tied, double down, dou
 {
   enum { SEED = 1 };
   struct gpnn_rng rng;
-  if (isnan(row[SCALE])) return row[ERROR];
-  if (!is_tied) return below(row, 0);
+  bool has_step = isnan(row[SCALE]);
+  if (has_step && row[STEP] == 0) return row[ERROR];
+  if (!has_step && !is_tied) return below(row, 0);
   double low = isinf(down) ? 0 : below(row, -down / 2), high = isinf(up) ? 1 : below(row, up / 2);
+  if (has_step) {
+    low = fmax(row[ERROR] - row[STEP] / 2, 0);
+    high = fmin(row[ERROR] + row[STEP] / 2, 1);
+  }
   gpnn_rng_init_at(&rng, SEED, GPNN_RNG_TIES, i);
   return low + (high - low) * gpnn_rng_uniform(&rng);
 }

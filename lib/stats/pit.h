@@ -9,6 +9,9 @@
  * and above it; beyond the least and the greatest truth of all rows, F is 0 and 1.  Other rows keep
  * F(y), as do all rows if they have only one truth between them.
  *
+ * Where F itself has a step at the truth, which therefore has a probability of its own, the PIT is
+ * a uniform draw from between its ends, tied or not.
+ *
  * Calling sequence: gpnn_pit_add() row by row on a zeroed object, then gpnn_pit_values(), after
  * which no row can be added; gpnn_pit_release().  It takes 32 bytes of memory per row.  The values
  * depend neither on the order of the rows nor on anything else that is random.
@@ -46,6 +49,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_pit_add(struct gpnn_pit *pit, double truth
 GPNN_MUST_CHECK enum gpnn_status gpnn_pit_add_value(struct gpnn_pit *pit, double truth,
                                                     double value, double density,
                                                     struct gpnn_error *err);
+
+/* Adds a row where the distribution function has a step at the truth, of height 'step' in (0, 1],
+ * with its middle at 'value'. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_pit_add_step(struct gpnn_pit *pit, double truth, double value,
+                                                   double step, struct gpnn_error *err);
 
 /* The PITs of the 'n' rows, ascending; valid until the object is released. */
 const double *gpnn_pit_values(struct gpnn_pit *pit);

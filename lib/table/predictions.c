@@ -105,7 +105,7 @@ static enum gpnn_status find_named(const struct gpnn_predictions_target *t,
 static enum gpnn_status find_optional(struct gpnn_predictions_target *t,
                                       const struct gpnn_table *table, struct gpnn_error *err)
 {
-  static const char *const scores[GPNN_PREDICTIONS_SCORES] = {"logp", "crps", "pit"};
+  static const char *const scores[GPNN_PREDICTIONS_SCORES] = {"logp", "crps", "pit", "pitstep"};
   size_t after = t->mean + 1;
   enum gpnn_status status = find_named(t, table, after, "sd", &t->sd, &t->has_sd, err);
   if (status == GPNN_OK && t->name == NULL)
@@ -372,7 +372,7 @@ enum gpnn_status gpnn_predictions_read(const struct gpnn_predictions_target *t,
                                        struct gpnn_predictions_row *prediction,
                                        struct gpnn_error *err)
 {
-  struct gpnn_predictions_row p = {.sd = NAN, .df = INFINITY, .score = {NAN, NAN, NAN}};
+  struct gpnn_predictions_row p = {.sd = NAN, .df = INFINITY, .score = {NAN, NAN, NAN, NAN}};
   if (gpnn_field_is_missing(table, &record->fields[t->truth]) ||
       gpnn_field_is_missing(table, &record->fields[t->mean]))
     return GPNN_END;

@@ -3,12 +3,14 @@
  *
  * Predictions of one target are in the columns
  *   mean, sd, df, lower, upper        or, for several levels in percent, lower90, upper90 ...
- *   logp, crps, pit
+ *   logp, crps, pit, pitstep
  * of which only the mean is required; the true value is in the column before it.  df is the degrees
  * of freedom of Student's t distribution (missing or inf: a normal distribution).  logp, crps and
  * pit score the predicted distribution, where mean, sd and df do not determine it: its log density
  * at the true value, its continuous ranked probability score, and the probability of values below
- * the true one.  With several targets these names end in an underscore and the target's name, and
+ * the true one.  pitstep is the height of the step of the distribution function at a true value
+ * that has a probability of its own, of which logp then is the log and pit the middle of the step;
+ * 0 at others.  With several targets these names end in an underscore and the target's name, and
  * the true value is in the column of that name: a mean_a sd_a lower90_a upper90_a b mean_b sd_b
  * lower90_b upper90_b df, lower and all others must come after the mean: columns copied from the
  * predicted table come before it and may happen to have such names.  Of two columns called
@@ -44,6 +46,7 @@ enum gpnn_predictions_score {
   GPNN_PREDICTIONS_LOGP,
   GPNN_PREDICTIONS_CRPS,
   GPNN_PREDICTIONS_PIT,
+  GPNN_PREDICTIONS_PITSTEP,
   GPNN_PREDICTIONS_SCORES
 };
 

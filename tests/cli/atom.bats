@@ -49,9 +49,15 @@ make_rain_model() {
   gpnn-calibrate t.gpi <t.par >t.cal
   gpnn-predict -p t.cal --interval 0.5,0.9 t.gpi test.tsv >out.tsv
   assert_equal "$(head -n 1 out.tsv)" \
-    "$(printf 'rain\tmean\tsd\tlower50\tupper50\tlower90\tupper90\tlogp\tcrps\tpit')"
+    "$(printf 'rain\tmean\tsd\tlower50\tupper50\tlower90\tupper90\tlogp\tcrps\tpit\tpitstep')"
   inside=$(awk -F '\t' 'NR > 1 { n += $1 >= $6 && $1 <= $7 } END { print n / (NR - 1) }' out.tsv)
   assert_near "$inside" 0.94 0.05
+  # Only zeros are at a step, which lies within 0 and 1, and logp is the logarithm of its height.
+  awk -F '\t' 'NR > 1 {
+      if (($1 == 0) != ($11 > 0)) exit 1
+      if ($1 == 0 && (log($11) - $8) ^ 2 > 1e-12) exit 1
+      if ($10 < $11 / 2 - 1e-9 || $10 > 1 - $11 / 2 + 1e-9) exit 1
+    }' out.tsv
   # The middle of the step at 0 is at most one half of its height, and densities there at most 1.
   awk -F '\t' 'NR > 1 && $1 == 0 && ($8 > 0 || $10 > 0.6) { exit 1 }' out.tsv
   # The same in units of the standardised target.
@@ -59,6 +65,25 @@ make_rain_model() {
   column pit out.tsv | paste - standard.txt |
     awk '$1 - $2 > 1e-9 || $2 - $1 > 1e-9 { exit 1 }'
   gpnn-predict -p t.cal --mean-only t.gpi test.tsv | column mean | cmp - <(column mean out.tsv)
+}
+
+@test "PIT and coverage of predictions with an atom are right" {
+  make_rain_model
+  gpnn-calibrate t.gpi <t.par >t.cal
+  gpnn-predict -p t.cal t.gpi test.tsv >out.tsv
+  gpnn-eval --levels 0.5,0.9 out.tsv >eval.txt
+  assert_near "$(value coverage50 eval.txt)" 0.5 0.05
+  assert_near "$(value coverage90 eval.txt)" 0.9 0.03
+  assert_below "$(value pit_distance eval.txt)" 0.05
+  gpnn-eval --table reliability --levels 0.5,0.9 out.tsv | column observed >observed.txt
+  for level in 50 90; do value "coverage$level" eval.txt; done | cmp - observed.txt
+  # Neither the order of the rows nor the batch counts.
+  { head -n 1 out.tsv && tail -n +2 out.tsv | sort -r; } | gpnn-eval --table pit >sorted.txt
+  gpnn-eval --table pit out.tsv | cmp - sorted.txt
+  # A probability has no unit, so that standardised predictions have the same NLL.
+  gpnn-predict -p t.cal --units standard t.gpi test.tsv | gpnn-eval >standard.txt
+  assert_near "$(gpnn-eval --index t.gpi out.tsv | value nll_standard)" \
+    "$(value nll standard.txt)" 1e-6
 }
 
 @test "conformal intervals keep their promise with an atom" {

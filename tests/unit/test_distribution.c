@@ -465,6 +465,8 @@ static void the_density_at_an_atom_is_its_probability(void **state)
     const struct gpnn_distribution rest = rest_of(d);
     double p = d.atom.probability;
     assert_close(gpnn_distribution_log_density(&d, d.atom.at), log(p), 1e-14);
+    assert_true(gpnn_distribution_score(&d, d.atom.at).step == p);
+    assert_true(gpnn_distribution_score(&d, 1.7).step == 0);
     assert_close(gpnn_distribution_log_density(&d, 1.7),
                  log1p(-p) + gpnn_distribution_log_density(&rest, 1.7), 1e-12);
   }
@@ -487,6 +489,7 @@ static void an_atom_beside_a_point_or_a_prediction_that_is_missing(void **state)
   struct gpnn_distribution_score score = gpnn_distribution_score(&d, 1);
   assert_true(isnan(mean) && isnan(sd) && isnan(score.crps) && isnan(score.pit));
   assert_true(isnan(score.logp) && isnan(gpnn_distribution_quantile(&d, 0.5)));
+  assert_true(isnan(score.step));
 }
 
 int main(void)

@@ -328,7 +328,7 @@ static void a_pit_histogram_of_any_number_of_bins_counts_every_row_once(void **s
 static void given_scores_count_where_there_are_any(void **state)
 {
   (void)state;
-  const struct gpnn_metrics_given all = {-1.5, 0.25, 0.97}, only_pit = {NAN, NAN, 0.5};
+  const struct gpnn_metrics_given all = {-1.5, 0.25, 0.97, NAN}, only_pit = {NAN, NAN, 0.5, NAN};
   struct gpnn_metrics metrics = {0};
   struct gpnn_metrics_result r, one = student_row(0.3, 2, 4);
   gpnn_metrics_levels(&metrics, 2, levels);
@@ -358,7 +358,7 @@ static void given_scores_of_the_same_distribution_change_nothing(void **state)
   for (size_t i = 0; i < N; i++) {
     double y = rint(3 * gpnn_rng_normal(&rng)), z = y / 3;
     const struct gpnn_metrics_given scores = {
-        -gpnn_normal_nll(y, 3), 3 * gpnn_student_crps(z, INFINITY), gpnn_normal_cdf(z)};
+        -gpnn_normal_nll(y, 3), 3 * gpnn_student_crps(z, INFINITY), gpnn_normal_cdf(z), 0};
     assert_ok(gpnn_metrics_add(&plain, y, 0, 3, INFINITY, &err));
     assert_ok(gpnn_metrics_add_given(&given, y, 0, 3, INFINITY, &scores, &err));
   }
@@ -372,15 +372,67 @@ static void given_scores_of_the_same_distribution_change_nothing(void **state)
   gpnn_metrics_release(&given);
 }
 
+/* A step from 0.1 to 0.5, of which the level 0.5 contains the part from 0.25, and 0.95 all. */
+static void a_step_is_inside_in_part_and_has_no_unit(void **state)
+{
+  (void)state;
+  const struct gpnn_metrics_given step = {log(0.4), 1, 0.3, 0.4}, none = {-2, 1, 0.99, 0},
+                                  whole = {log(0.4), 1, 1, 0.4}; /* beyond 1 by rounding, say */
+  const double both[] = {0.5, 0.95};
+  struct gpnn_metrics metrics = {0};
+  struct gpnn_metrics_result r;
+  gpnn_metrics_levels(&metrics, 2, both);
+  assert_ok(gpnn_metrics_add_given(&metrics, 0, 1, 2, INFINITY, &step, &err));
+  assert_ok(gpnn_metrics_add_given(&metrics, 0, 1, 2, INFINITY, &step, &err));
+  assert_ok(gpnn_metrics_add_given(&metrics, 3, 1, 2, INFINITY, &none, &err));
+  assert_ok(gpnn_metrics_add_given(&metrics, 0, 1, 2, INFINITY, &whole, &err));
+  assert_ok(gpnn_metrics_result(&metrics, &r, &err));
+  assert_close(r.coverage[0], 2 * 0.25 / 0.4 / 4, 1e-14);
+  assert_close(r.coverage[1], (2 + 0.175 / 0.2) / 4, 1e-14);
+  assert_close(r.at_steps, 0.75, 0);
+  assert_close(gpnn_metrics_in_units(&r, 5, false).nll, r.nll - 0.25 * log(5), 1e-14);
+  assert_true(isnan(r.width[0]));
+  gpnn_metrics_release(&metrics);
+}
+
+/* Right predictions of mixtures: an atom at 0 and a normal law, whose mean and share vary. */
+static void right_predictions_of_mixtures_are_uniform(void **state)
+{
+  (void)state;
+  enum { N = 20000 };
+  struct gpnn_metrics metrics = {0};
+  struct gpnn_metrics_result r;
+  struct gpnn_rng rng = seeded(8);
+  gpnn_metrics_levels(&metrics, 2, levels);
+  for (size_t i = 0; i < N; i++) {
+    double p = gpnn_rng_uniform(&rng), mean = gpnn_rng_normal(&rng);
+    bool is_at = gpnn_rng_uniform(&rng) < p;
+    double y = is_at ? 0 : mean + gpnn_rng_normal(&rng), z = y - mean;
+    double below = (1 - p) * gpnn_normal_cdf(z);
+    const struct gpnn_metrics_given given = {is_at ? log(p) : log1p(-p) - gpnn_normal_nll(z, 1), 1,
+                                             is_at ? below + p / 2 : below + (y > 0 ? p : 0),
+                                             is_at ? p : 0};
+    assert_ok(gpnn_metrics_add_given(&metrics, y, (1 - p) * mean, 1, INFINITY, &given, &err));
+  }
+  assert_ok(gpnn_metrics_result(&metrics, &r, &err));
+  assert_true(r.pit_distance < 1.63 / sqrt(N)); /* exceeded by chance once in a hundred times */
+  for (size_t i = 0; i < 2; i++)
+    assert_near(r.coverage[i], levels[i], 3 * gpnn_coverage_se(levels[i], N));
+  gpnn_metrics_release(&metrics);
+}
+
 static void impossible_scores_are_refused(void **state)
 {
   (void)state;
-  const struct gpnn_metrics_given pit = {-1, 1, 2}, crps = {-1, -3, 0.5};
+  const struct gpnn_metrics_given step = {-1, 1, 0.5, 1.5};
+  const struct gpnn_metrics_given pit = {-1, 1, 2, 0}, crps = {-1, -3, 0.5, 0};
   struct gpnn_metrics metrics = {0};
   assert_fails(gpnn_metrics_add_given(&metrics, 1, 1, 1, INFINITY, &pit, &err), GPNN_EDATA,
                "pit is not between 0 and 1 but 2");
   assert_fails(gpnn_metrics_add_given(&metrics, 1, 1, 1, INFINITY, &crps, &err), GPNN_EDATA,
                "crps is negative: -3");
+  assert_fails(gpnn_metrics_add_given(&metrics, 1, 1, 1, INFINITY, &step, &err), GPNN_EDATA,
+               "pitstep is not between 0 and 1 but 1.5");
   assert_int_equal(metrics.n, 0);
   gpnn_metrics_release(&metrics);
 }
@@ -419,6 +471,8 @@ int main(void)
       cmocka_unit_test(a_pit_histogram_of_any_number_of_bins_counts_every_row_once),
       cmocka_unit_test(given_scores_count_where_there_are_any),
       cmocka_unit_test(given_scores_of_the_same_distribution_change_nothing),
+      cmocka_unit_test(a_step_is_inside_in_part_and_has_no_unit),
+      cmocka_unit_test(right_predictions_of_mixtures_are_uniform),
       cmocka_unit_test(impossible_scores_are_refused),
       cmocka_unit_test(too_few_degrees_of_freedom_are_refused),
   };

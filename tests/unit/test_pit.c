@@ -132,6 +132,23 @@ static void values_whose_density_tells_nothing_stay_as_they_are(void **state)
   gpnn_pit_release(&pit);
 }
 
+/* Steps from 0.2 to 0.6, whatever the truths beside them, and one that rounding takes beyond 1. */
+static void steps_are_filled_evenly_and_nothing_more(void **state)
+{
+  (void)state;
+  enum { N = 4000 };
+  struct gpnn_pit pit = {0};
+  assert_ok(gpnn_pit_add_step(&pit, -1, 0.999, 0.004, &err)); /* not tied */
+  for (size_t i = 0; i < N; i++) assert_ok(gpnn_pit_add_step(&pit, 0, 0.4, 0.4, &err));
+  assert_ok(gpnn_pit_add_value(&pit, 1e-6, 0.61, 1, &err));
+  const double *value = gpnn_pit_values(&pit);
+  for (size_t i = 0; i < N; i++) assert_near(value[i], 0.2 + 0.4 * ((double)i + 0.5) / N, 0.015);
+  assert_true(value[0] >= 0.2 && value[N - 1] <= 0.6);
+  assert_close(value[N], 0.61, 1e-12);
+  assert_true(value[N + 1] >= 0.997 && value[N + 1] <= 1);
+  gpnn_pit_release(&pit);
+}
+
 static void the_order_of_rows_does_not_matter(void **state)
 {
   (void)state;
@@ -157,6 +174,7 @@ int main(void)
       cmocka_unit_test(right_predictions_of_rounded_truths_are_uniform),
       cmocka_unit_test(values_with_densities_say_nearly_the_same),
       cmocka_unit_test(values_whose_density_tells_nothing_stay_as_they_are),
+      cmocka_unit_test(steps_are_filled_evenly_and_nothing_more),
       cmocka_unit_test(the_order_of_rows_does_not_matter),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,10 @@ static void scores_are_found_after_the_mean(void **state)
   assert_true(t->has_score[GPNN_PREDICTIONS_CRPS] && t->score[GPNN_PREDICTIONS_CRPS] == 5);
   assert_false(t->has_score[GPNN_PREDICTIONS_PIT]); /* that of the table predicted */
   gpnn_predictions_release(&p);
+  p = found_in("pitstep,y,mean,sd,logp,crps,pit,pitstep\n");
+  assert_true(p.targets[0].has_score[GPNN_PREDICTIONS_PITSTEP]);
+  assert_int_equal(p.targets[0].score[GPNN_PREDICTIONS_PITSTEP], 7);
+  gpnn_predictions_release(&p);
   p = found_in("a,mean_a,sd_a,pit_a,b,mean_b,sd_b,pit_b\n");
   assert_true(p.targets[1].has_score[GPNN_PREDICTIONS_PIT]);
   assert_int_equal(p.targets[1].score[GPNN_PREDICTIONS_PIT], 7);
