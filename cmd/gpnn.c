@@ -38,6 +38,7 @@ static const struct cli_option options[] = {
     HANDED_ON(0, "likelihood", "L", NULL),
     HANDED_ON(0, "transform", "T", NULL),
     HANDED_ON(0, "like", "TABLE", NULL),
+    HANDED_ON(0, "atom", "WHAT", NULL),
     HANDED_ON(0, "max-distance", "R", NULL),
     HANDED_ON(0, "beyond", "WHAT", NULL),
 };

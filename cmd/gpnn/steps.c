@@ -130,6 +130,7 @@ static const struct {
     {"likelihood", FIT},
     {"transform", FIT},
     {"like", FIT | CALIBRATE},
+    {"atom", CALIBRATE},
     {"interval", PREDICT},
     {"max-distance", PREDICT},
     {"beyond", PREDICT},

@@ -9,7 +9,7 @@ enum gpnn_status gpnn_coverage_add(struct gpnn_coverage *coverage, double truth,
     return gpnn_fail(err, GPNN_EDATA, "the lower end of an interval is above the upper");
   double outside = fmax(fmax(lower - truth, truth - upper), 0);
   coverage->n++;
-  coverage->n_covered += lower <= truth && truth <= upper;
+  gpnn_sum_add(&coverage->covered, lower <= truth && truth <= upper);
   gpnn_sum_add(&coverage->width, upper - lower);
   gpnn_sum_add(&coverage->outside, outside);
   return GPNN_OK;
@@ -18,7 +18,7 @@ enum gpnn_status gpnn_coverage_add(struct gpnn_coverage *coverage, double truth,
 void gpnn_coverage_add_unmeasured(struct gpnn_coverage *coverage, double covered)
 {
   coverage->n++;
-  coverage->n_covered += covered;
+  gpnn_sum_add(&coverage->covered, covered);
   gpnn_sum_add(&coverage->width, NAN);
 }
 
@@ -26,7 +26,7 @@ struct gpnn_coverage_result gpnn_coverage_result(const struct gpnn_coverage *cov
 {
   size_t n = coverage->n;
   struct gpnn_coverage_result r = {.n = n};
-  r.coverage = n == 0 ? NAN : coverage->n_covered / (double)n;
+  r.coverage = gpnn_sum_mean(&coverage->covered, n);
   r.width = gpnn_sum_mean(&coverage->width, n);
   r.score = r.width + 2 / (1 - level) * gpnn_sum_mean(&coverage->outside, n);
   return r;

@@ -25,7 +25,7 @@ extern "C" {
 /* A zeroed object is empty.  No memory is owned. */
 struct gpnn_coverage {
   size_t n;
-  double n_covered;               /* a fraction of a row where only part of a step of its PIT is */
+  struct gpnn_sum covered;        /* of each row 1, 0, or with which probability it is */
   struct gpnn_sum width, outside; /* outside: the distance of the truth from its interval */
 };
 

@@ -165,3 +165,64 @@ make_rain_model() {
   paste <(column g sums.tsv) <(column mean sums.tsv) |
     awk '{ printf "%s %.9g\n", $1, $2 }' | sort | diff a -
 }
+
+@test "combinations of predictions with an atom are those of their means and sds" {
+  make_rain_model 1500
+  gpnn-calibrate t.gpi <t.par >1.cal
+  sed 's/^neighbours.*/neighbours\t12/' t.par | gpnn-calibrate -q t.gpi >2.cal
+  for k in 1 2; do
+    gpnn-predict -q -p $k.cal t.gpi test.tsv >$k.tsv
+    head -n 1 $k.tsv | grep -q pitstep
+    cut -f 1-3 $k.tsv >$k.bare
+  done
+  for rule in fuse poe gpoe rbcm grbcm weights stack; do
+    gpnn-combine -q --rule $rule 1.tsv 2.tsv >$rule.tsv
+    assert_equal "$(head -n 1 $rule.tsv)" $'rain\tmean\tsd'
+    gpnn-combine -q --rule $rule 1.bare 2.bare | cmp - $rule.tsv
+    [[ $rule == @(weights|stack) ]] || continue # the others are for other models
+    assert_below "$(gpnn-eval -q $rule.tsv | value rmse)" \
+      "$(gpnn-eval -q 1.tsv | awk '$1 == "rmse" { print 1.05 * $2 }')"
+  done
+  gpnn-combine -q --check 1.tsv 1.tsv 2.tsv | cut -f 2- >check.txt
+  gpnn-combine -q --check 1.tsv 1.bare 2.bare | cut -f 2- | cmp - check.txt
+}
+
+# whole: truths that are whole numbers, six tenths of them 0, from the right distribution.
+whole() {
+  awk 'BEGIN {
+    print "y,mean,sd,logp,crps,pit,pitstep"
+    for (i = 0; i < 2000; i++) {
+      u = (i + 0.5) / 2000
+      if (u < 0.6) print "0,3,2," log(0.6) ",1,0.3,0.6"
+      else print i ",3,2,-1,1," u ",0"
+    }
+  }'
+}
+
+@test "pictures of right predictions with an atom are of right ones, and not of counts" {
+  whole >whole.csv
+  gpnn-plot calibration --script whole.csv | sed -n '/^[$]observed <</,/^EOD/p' >observed
+  assert_equal "$(grep -c '^0' observed)" 20
+  awk '/^0/ && ($2 - $1 > 0.002 || $1 - $2 > 0.002) { bad = 1 } END { exit bad }' observed
+  gpnn-plot pit --bins 10 --script whole.csv | sed -n '/^[$]pit <</,/^EOD/p' >bins
+  awk '/^0/ && ($2 > 1.15 || $2 < 0.85) { bad = 1 } END { exit bad }' bins || complain "$(<bins)"
+  gpnn-eval --table reliability whole.csv | awk -F , 'NR > 1 && ($1 - $2) ^ 2 > 4e-6 { exit 1 }'
+}
+
+@test "gpnn hands --atom on, and its NLL has no unit at the atom" {
+  make_rain 2500 1 >train.tsv
+  make_rain 1000 2 >test.tsv
+  local fast=(--effort fast --kernel matern32 --ard no -m 40 --transform none)
+  gpnn "${fast[@]}" --json --save kept train.tsv test.tsv >out.tsv 2>report.json
+  assert_equal "$(value atom kept/train.par)" 0
+  head -n 1 out.tsv | grep -q $'pit\tpitstep$'
+  json report.json >report.txt
+  gpnn-eval --levels 0.95 --index kept/train.gpi out.tsv >eval.txt
+  assert_near "$(value targets.0.predicted.nll_standard report.txt)" \
+    "$(value nll_standard eval.txt)" 1e-5
+  assert_near "$(value targets.0.predicted.coverage95 report.txt)" \
+    "$(value coverage95 eval.txt)" 1e-5
+  gpnn "${fast[@]}" -q --atom none --save none train.tsv test.tsv >none.tsv
+  run ! value atom none/train.par
+  run ! grep -q pitstep none.tsv
+}
