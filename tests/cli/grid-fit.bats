@@ -249,3 +249,31 @@ make_errors() {
   run -0 --separate-stderr "${grid[@]}" g.gpi
   [[ $stderr != *'kernel scale'* ]]
 }
+
+@test "intervals cover cells that were not seen, though seasons are not what the kernel is made for" {
+  awk '
+    function uniform() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
+    function normal(  i, sum) { for (i = 0; i < 12; i++) sum += uniform(); return sum - 6 }
+    BEGIN {
+      OFS = "\t"; seed = 3; for (i = 0; i < 9; i++) uniform()
+      print "x", "y", "month", "t" >"seen.tsv"; print "x", "y", "month", "t" >"missing.tsv"
+      for (k = 0; k < 12; k++) { u[k] = normal(); v[k] = normal(); phase[k] = 7 * uniform() }
+      for (m = 0; m < 120; m++) for (k = 0; k < 12; k++) w[m, k] = 0.3 * (m ? w[m - 1, k] : 0) + normal()
+      for (i = 0; i < 60; i++) {
+        x = 4 * uniform(); y = 4 * uniform(); height = -log(uniform())
+        swing = 9 + 0.5 * x - height + 0.6 * normal()
+        for (m = 0; m < 120; m++) {
+          t = swing * cos(0.5236 * m) - 2 * height + 0.3 * normal()
+          for (k = 0; k < 12; k++) t += 0.6 * w[m, k] * cos(u[k] * x + v[k] * y + phase[k])
+          r = uniform()
+          if (r > 0.4) printf "%.3f\t%.3f\t%d\t%.2f\n", x, y, m, t >(r > 0.94 ? "missing.tsv" : "seen.tsv")
+        }
+      }
+    }'
+  gpnn-grid index -q -y t --site x,y --time month -o s.gpi seen.tsv
+  gpnn-grid fit -q --effort fast --site-kernel rbf --time-kernel exp s.gpi >s.par
+  gpnn-grid predict -q -p s.par s.gpi missing.tsv | gpnn-eval >scores
+  assert_below 0.92 "$(value coverage95 scores)"
+  assert_below 0.8 "$(value cal scores)" # the mean of squared errors, divided by their variances
+  assert_below "$(value cal scores)" 1.3
+}

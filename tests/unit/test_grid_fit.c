@@ -441,6 +441,91 @@ static void crossfitted_predictions_do_not_know_their_cells(void **state)
   release(&f);
 }
 
+/* The diagonal of the inverse of 'a' (n by n, symmetric), and the solution of a z = y in place of
+ * 'y', by elimination. */
+static void invert(size_t n, double *a, double *y, double *diagonal)
+{
+  double *inverse = calloc(n * n, sizeof *inverse);
+  assert_non_null(inverse);
+  for (size_t i = 0; i < n; i++) inverse[i * n + i] = 1;
+  for (size_t k = 0; k < n; k++)
+    for (size_t i = 0; i < n; i++) {
+      double share = a[i * n + k] / a[k * n + k];
+      if (i == k || share == 0) continue;
+      for (size_t j = k; j < n; j++) a[i * n + j] -= share * a[k * n + j];
+      for (size_t j = 0; j <= k; j++) inverse[i * n + j] -= share * inverse[k * n + j];
+      y[i] -= share * y[k];
+    }
+  for (size_t i = 0; i < n; i++) {
+    y[i] /= a[i * n + i];
+    diagonal[i] = inverse[i * n + i] / a[i * n + i];
+  }
+  free(inverse);
+}
+
+/* The sum over all cells of squared errors divided by their variances, each cell given the rest. */
+static double sum_dense(const struct fixture *f)
+{
+  size_t n = f->grid.n_cells;
+  double *a = calloc(n, n * sizeof *a), *y = calloc(n, 2 * sizeof *y), k[2][P * P], sum = 0;
+  assert_non_null(a);
+  assert_non_null(y);
+  for (size_t b = 0; b < 2; b++)
+    gpnn_factor_matrix(&f->process[b], 1, f->factor[b].n, f->factor[b].x, f->factor[b].n,
+                       f->factor[b].x, true, 1, k[b]);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++) {
+      size_t s = (size_t)f->cell[i], t = (size_t)f->cell[j];
+      a[i * n + j] =
+          f->parameters.covariance.kernelscale * k[0][s / Q * P + t / Q] * k[1][s % Q * Q + t % Q] +
+          (i == j) * f->parameters.covariance.noise;
+    }
+  for (size_t i = 0; i < n; i++) y[i] = f->y[i];
+  invert(n, a, y, y + n);
+  for (size_t i = 0; i < n; i++) sum += y[i] * y[i] / y[n + i];
+  free(a);
+  free(y);
+  return sum;
+}
+
+/* Under a process that is not the true one, errors are larger, beside their variances, where all
+ * cells are predicted from. */
+static void errors_are_compared_with_those_of_predictions_from_all_cells(void **state)
+{
+  (void)state;
+  struct fixture f;
+  const struct gpnn_grid_choose_options options = {.seed = 3, .threads = 2};
+  struct gpnn_grid_comparison compared;
+  double nearby = 0;
+  make(&f, trailing);
+  draw(&f, 3);
+  f.parameters.covariance.noise = 0.2;
+  f.process[0].term[0].kernel = gpnn_kernel_by_name("rbf");
+  f.process[1].term[0].kernel = gpnn_kernel_by_name("exp");
+  f.process[0].term[0].lengthscale[0] = 3;
+  f.process[1].term[0].lengthscale[0] = 0.5;
+  const struct gpnn_dataset dataset = {.grid = &f.grid, .y = f.y};
+  struct gpnn_grid_choice choice = {.dataset = &dataset, .options = &options};
+  choice.best.parameters = f.parameters;
+  for (size_t c = 0; c < f.grid.n_cells; c++) {
+    bool is_hidden[Q] = {false};
+    struct gpnn_grid_nearby found;
+    struct gpnn_grid_task task = {
+        .site = (size_t)f.cell[c] / Q, .n = 1, .target = {c}, .is_hidden = is_hidden};
+    is_hidden[c - f.view.first[task.site]] = true;
+    assert_ok(gpnn_grid_nearby_predict(&found, &f.view, &f.parameters, &task,
+                                       gpnn_grid_nearby_usual, &err));
+    nearby += pow(found.y[0] - found.mean[0], 2) / found.variance[0];
+  }
+  assert_ok(gpnn_grid_choice_compare_all(&choice, &compared, &err));
+  double exact = sum_dense(&f);
+  assert_true(exact / nearby > 1.1);
+  assert_near(compared.ratio, exact / nearby, 0.07 * exact / nearby);
+  const double n = (double)f.grid.n_cells;
+  assert_near(compared.factor, exact / n, 0.07 * exact / n);
+  release(&f);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -457,6 +542,7 @@ int main(void)
       cmocka_unit_test(tasks_have_a_prior_in_common),
       cmocka_unit_test(tasks_of_few_cells_hide_one_piece),
       cmocka_unit_test(crossfitted_predictions_do_not_know_their_cells),
+      cmocka_unit_test(errors_are_compared_with_those_of_predictions_from_all_cells),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

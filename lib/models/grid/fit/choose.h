@@ -7,7 +7,8 @@
  * holes (models/grid/fit/holes.h).  One replaces the best if its score is lower by more than a
  * standard error of the difference.  With fewer than GPNN_GRID_FEW_CELLS cells held out there is no
  * choice, and the first candidate remains.  The best is fitted again to larger samples, and its
- * variances are multiplied by the factor that suits the cells held out best.
+ * variances are multiplied by the factor that suits the cells held out best, and by how much
+ * larger errors are beside their variances if all cells are predicted from instead of the nearest.
  *
  * Tasks have many numbers.  Their prior draws them towards each other, by a spread that is chosen
  * too, and they are scored by estimates that have not seen what they are scored on.

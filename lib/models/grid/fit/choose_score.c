@@ -357,6 +357,13 @@ double gpnn_grid_score_gain(const struct gpnn_grid_score *a, const struct gpnn_g
   return mean * n / cells;
 }
 
+double gpnn_grid_score_variance(const struct gpnn_grid_score *score)
+{
+  double sum = 0;
+  for (size_t i = 0; i < score->n_cells; i++) sum += log(score->variance[i]);
+  return exp(sum / (double)score->n_cells);
+}
+
 void gpnn_grid_score_release(struct gpnn_grid_score *score)
 {
   free(score->loss);

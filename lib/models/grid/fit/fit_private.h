@@ -181,6 +181,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_grid_score(struct gpnn_grid_score *score,
 double gpnn_grid_score_gain(const struct gpnn_grid_score *a, const struct gpnn_grid_score *b,
                             double *standard_error);
 
+/* The geometric mean of the variances of all cells. */
+double gpnn_grid_score_variance(const struct gpnn_grid_score *score);
+
 void gpnn_grid_score_release(struct gpnn_grid_score *score);
 
 /* ---- choose_trial.c -------------------------------------------------------------------------- */
@@ -269,6 +272,22 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_law(struct gpnn_grid_choice *c
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_calibrate(struct gpnn_grid_choice *choice,
                                                             const struct gpnn_grid_law *law,
                                                             struct gpnn_error *err);
+
+/* ---- choose_all.c ---------------------------------------------------------------------------- */
+
+/* What errors are like where all cells are predicted from: squared, and divided by their variances.
+ */
+struct gpnn_grid_comparison {
+  double ratio; /* how many times as large their mean is as that of predictions from cells nearby */
+  double factor;   /* their mean; 0: not known, and the ratio 1 */
+  double variance; /* geometric mean of the variances of predictions from cells nearby */
+};
+
+/* Finds that out of single cells, which the best candidate predicts from all others.  It stays
+ * unknown where there are few cells, and where it cannot be computed.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_compare_all(struct gpnn_grid_choice *choice,
+                                                              struct gpnn_grid_comparison *found,
+                                                              struct gpnn_error *err);
 
 /* Copies the parameters of a candidate. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_trial_copy(struct gpnn_grid_trial *to,

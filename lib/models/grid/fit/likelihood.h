@@ -99,9 +99,9 @@ struct gpnn_grid_estimate_options {
  * Estimates the gradient of the likelihood of all cells of a view, without bias (equations 16.54 to
  * 16.56).  'x' has starting values of the solutions, for the targets and each probe as a block of
  * [levels of the first factor][1 + probes][combinations of the others], and gets the solutions;
- * NULL: it starts at 0.  '*report' says how the equations were solved; what has not converged is no
- * failure here.  Memory: six such blocks, and the system's.  Outcomes as gpnn_grid_system_new() and
- * gpnn_grid_system_solve().
+ * NULL: it starts at 0.  'gradient' may be NULL, too, if only solutions are wanted.  '*report' says
+ * how the equations were solved; what has not converged is no failure here.  Memory: six such
+ * blocks, and the system's.  Outcomes as gpnn_grid_system_new() and gpnn_grid_system_solve().
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_likelihood_estimate(
     const struct gpnn_grid_view *view, const struct gpnn_parameters *parameters,

@@ -397,7 +397,7 @@ enum gpnn_status gpnn_grid_likelihood_estimate(const struct gpnn_grid_view *view
   if (status == GPNN_OK) status = fill_sides(&e, err);
   if (status == GPNN_OK)
     status = gpnn_grid_system_solve(e.system, e.columns, e.b, e.x, &options->solve, report, err);
-  if (status == GPNN_OK) status = differentiate(&e, gradient, err);
+  if (status == GPNN_OK && gradient != NULL) status = differentiate(&e, gradient, err);
   free(e.b);
   free(e.w);
   free(e.other);
