@@ -14,6 +14,7 @@
 #   positive    y is positive, and skew           grid    sites a and times t, of which 400 make a grid
 #   classes     y is one of three names           binary  y is one of two
 #   counts      y is a count                      exposed e, which counts are proportional to
+#   zeros       y below a bound is 0
 # All that has the unit of y is multiplied by 'unit', a power of two, so that no digit is lost.
 
 function has(word) { return (" " want " ") ~ (" " word " ") }
@@ -104,6 +105,7 @@ function put_target(i) {
   if (has("classes") || has("binary")) return put("y", class(f, i))
   if (has("counts")) return put("y", poisson((has("exposed") ? e : 1) * exp(0.6 * f), uniform(i, 9)))
   if (has("positive")) return put("y", scaled(exp(0.6 * (f + noise))))
+  if (has("zeros")) return put("y", scaled(f + noise < 2.9 ? 0 : f + noise - 2.9))
   put("y", sprintf("%.25g", unit * (number(f + noise) + (has("offsets") ? number(5 * uniform(i, 10)) : 0))))
 }
 
