@@ -97,7 +97,7 @@ grouped_table() {
   for index in groups rows; do
     gpnn-simulate advise -q --test 200 -p t.par $index.gpi | value rmse >$index.rmse
     gpnn-fit -q --effort fast --ard no -m 30 $index.gpi |
-      sed -n 's/^# chosen: .* NLL \([-0-9.e]*\) .*/\1/p' >$index.nll
+      sed -n 's/^# chosen: .* NLL \([-0-9.e]*\),* .*/\1/p' >$index.nll
   done
   assert_below "$(cat rows.nll)" -0.5
   assert_below 0.5 "$(cat groups.nll)"

@@ -424,7 +424,7 @@ static void right_predictions_of_mixtures_are_uniform(void **state)
 static void impossible_scores_are_refused(void **state)
 {
   (void)state;
-  const struct gpnn_metrics_given step = {-1, 1, 0.5, 1.5};
+  const struct gpnn_metrics_given step = {-1, 1, 0.5, 3};
   const struct gpnn_metrics_given pit = {-1, 1, 2, 0}, crps = {-1, -3, 0.5, 0};
   struct gpnn_metrics metrics = {0};
   assert_fails(gpnn_metrics_add_given(&metrics, 1, 1, 1, INFINITY, &pit, &err), GPNN_EDATA,
@@ -432,7 +432,7 @@ static void impossible_scores_are_refused(void **state)
   assert_fails(gpnn_metrics_add_given(&metrics, 1, 1, 1, INFINITY, &crps, &err), GPNN_EDATA,
                "crps is negative: -3");
   assert_fails(gpnn_metrics_add_given(&metrics, 1, 1, 1, INFINITY, &step, &err), GPNN_EDATA,
-               "pitstep is not between 0 and 1 but 1.5");
+               "pitstep is not between 0 and 1 but 3");
   assert_int_equal(metrics.n, 0);
   gpnn_metrics_release(&metrics);
 }

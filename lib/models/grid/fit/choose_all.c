@@ -1,6 +1,6 @@
 /*
  * How much larger errors are, beside their variances, where all cells are predicted from than where
- * the nearest ones are (gpnn-methods-grid(7), equations 16.65 to 16.67).
+ * the nearest ones are (gpnn-methods-grid(7), equations 16.64 to 16.66).
  *
  * Scores are by cells nearby, whose variances are larger than those that all cells leave.  A
  * process that is not quite the true one learns less from cells far away than it believes.  All

@@ -76,7 +76,7 @@ gpnn_grid_fit(struct gpnn_parameters *parameters, const struct gpnn_grid_view *v
 
 /* Adam moves parameters along the likelihood of all cells, whose gradient is estimated
  * (models/grid/fit/likelihood.h): the published method, or a polish of what samples gave
- * (gpnn-methods-grid(7), equations 16.54 to 16.56 and 16.64).
+ * (gpnn-methods-grid(7), equations 16.54 to 16.56 and 16.67).
  *
  * Source: Lin, Ament, Balandat, Eriksson, Hernandez-Lobato and Bakshy (2025), appendix C. */
 
