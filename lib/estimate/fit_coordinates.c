@@ -95,8 +95,8 @@ static bool is_free(const struct gpnn_fit_options *options, const struct gpnn_pa
   struct gpnn_link fixed = options->fixed_link;
   if (number == GPNN_LINK_NUMBERS) return true;
   if (number >= 0) return *link_parameter(&fixed, (size_t)number) == 0;
-  if (i < k)
-    return options->fixed_lengthscale == 0 && params->covariance.lengthscale[i] < GPNN_SIGHT_UNSEEN;
+  bool is_unseen = i < k && options->unseen != NULL && options->unseen[i] >= GPNN_SIGHT_UNSEEN;
+  if (i < k) return options->fixed_lengthscale == 0 && !is_unseen;
   if (i == k) return options->fixed_kernelscale == 0;
   return i == k + 1 ? options->fixed_noise == 0 : with_constant;
 }

@@ -41,7 +41,7 @@ static struct gpnn_fit_options options_of(const struct gpnn_parameters *given, s
   options.kernel = covariance->kernel;
   options.smoothness = covariance->smoothness;
   options.ard = covariance->n_lengthscales > 1;
-  if (options.ard) options.unseen = covariance->lengthscale;
+  if (options.ard && given->sight != NULL) options.unseen = covariance->lengthscale;
   options.mean = given->mean.kind;
   options.neighbours = given->neighbours;
   options.first = estimation->objective;
