@@ -41,7 +41,7 @@ static bool resolve_model(const struct cli *cli, struct fit_arguments *a)
                                                             : (enum gpnn_likelihood)a->likelihood;
   choose->rotation = a->rotate == FIT_ROTATE_AUTO;
   if (!choose->rotation) choose->rotate = (enum gpnn_rotate)a->rotate;
-  choose->scores = a->input_scores == FIT_SCORES_AUTO && a->transform != FIT_TRANSFORM_AUTO;
+  choose->scores = a->input_scores == FIT_SCORES_AUTO;
   return choose->kernel ||
          gpnn_kernel_parse(a->kernel, &choose->fit.kernel, &choose->fit.smoothness) ||
          wrong(cli, "kernel",

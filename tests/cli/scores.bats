@@ -162,6 +162,13 @@ rmse() {
   done
 }
 
+@test "a transform of the target is chosen for the inputs that are seen" {
+  make_tables
+  gpnn-fit -q --transform auto -o auto.par t.gpi
+  assert_equal "$(value input-scores auto.par)" both
+  assert_below "$(rmse t.gpi auto.par)" 0.3
+}
+
 @test "coefficients of scores are in their own units" {
   make_table 400 1 | awk -F '\t' 'NR == 1 { print "x\ty" } NR > 1 { x = exp(5 * $1 ^ 3); print x "\t" x }' >x.tsv
   gpnn-index -q -y y -x x --calibration-rows 0 -o x.gpi x.tsv
