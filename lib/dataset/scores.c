@@ -44,8 +44,7 @@ bool gpnn_scores_any(const struct gpnn_scores *scores)
   return scores->d > 0 && scores->first[scores->d] > 0;
 }
 
-/* ---- curves ------------------------------------------------------------------------------------
- */
+/* ---- curves -------------------------------------------------------------------------------- */
 
 bool gpnn_scores_are_valid(const struct gpnn_scores *scores)
 {

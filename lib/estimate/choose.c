@@ -113,6 +113,13 @@ struct gpnn_choose_trial *gpnn_choice_best(const struct gpnn_choice *c)
   return best_without(c, is_itself, NULL);
 }
 
+bool gpnn_choice_is_plain(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  return best != NULL && best->candidate.sight == GPNN_SIGHT_VALUE &&
+         best->candidate.rotate == GPNN_ROTATE_NONE;
+}
+
 struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c)
 {
   return c->n_trials < 2 ? NULL : best_without(c, is_itself, gpnn_choice_best(c));
@@ -142,15 +149,37 @@ static enum gpnn_status name_targets(const struct gpnn_choice *c, struct gpnn_ch
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_choice_fit(struct gpnn_choice *c, const struct gpnn_fit_options *options,
+enum gpnn_status gpnn_choice_descend(struct gpnn_choice *c, enum gpnn_sight sight,
+                                     const struct gpnn_choose_trial *before,
+                                     const struct gpnn_fit_options *options,
+                                     struct gpnn_parameters *params, struct gpnn_fit_report *report,
+                                     struct gpnn_error *err)
+{
+  struct gpnn_fit_options fit = *options;
+  struct gpnn_parameters *lifted = NULL;
+  enum gpnn_status status = gpnn_choice_see(c, sight, err);
+  if (status != GPNN_OK) return status;
+  if (before != NULL && before->candidate.sight != sight) {
+    fit.start = lifted = gpnn_alloc(c->n_targets, 1, sizeof *lifted);
+    if (lifted == NULL) return gpnn_fail_memory(err, "for a choice");
+    status = gpnn_choice_lift(c, before, sight, lifted, err);
+  }
+  if (status == GPNN_OK) status = gpnn_fit(c->n_targets, c->targets, &fit, params, report, err);
+  for (size_t t = 0; t < c->n_targets && lifted != NULL; t++)
+    free(lifted[t].covariance.lengthscale);
+  free(lifted);
+  return status;
+}
+
+enum gpnn_status gpnn_choice_fit(struct gpnn_choice *c, const struct gpnn_choose_trial *before,
+                                 const struct gpnn_fit_options *options,
                                  struct gpnn_choose_trial *trial, struct gpnn_error *err)
 {
   trial->params = gpnn_alloc(c->n_targets, 1, sizeof *trial->params);
   if (trial->params == NULL) return gpnn_fail_memory(err, "for the parameters");
   trial->n_targets = c->n_targets;
-  enum gpnn_status status = gpnn_choice_see(c, trial->sight, err);
-  if (status == GPNN_OK)
-    status = gpnn_fit(c->n_targets, c->targets, options, trial->params, &trial->fit, err);
+  enum gpnn_status status = gpnn_choice_descend(c, trial->candidate.sight, before, options,
+                                                trial->params, &trial->fit, err);
   bool is_number = c->head == &gpnn_choose_numbers;
   for (size_t t = 0; t < c->n_targets && is_number; t++)
     trial->params[t].likelihood = c->options->likelihood;
@@ -190,31 +219,14 @@ static bool is_level(const struct gpnn_choice *c, const struct gpnn_choose_trial
   return better <= standard_error;
 }
 
-/* Fits a candidate that may see inputs otherwise than what it goes on from. */
-static enum gpnn_status fit_lifted(struct gpnn_choice *c, const struct gpnn_choose_plan *plan,
-                                   struct gpnn_choose_trial *trial, struct gpnn_error *err)
-{
-  struct gpnn_fit_options fit = plan->fit;
-  bool sees_more = plan->before != NULL && plan->before->sight != plan->sight;
-  if (!sees_more) return gpnn_choice_fit(c, &fit, trial, err);
-  struct gpnn_parameters *starts = gpnn_alloc(c->n_targets, 1, sizeof *starts);
-  if (starts == NULL) return gpnn_fail_memory(err, "for a choice");
-  enum gpnn_status status = gpnn_choice_see(c, plan->sight, err);
-  if (status == GPNN_OK) status = gpnn_choice_lift(c, plan->before, plan->sight, starts, err);
-  fit.start = starts;
-  if (status == GPNN_OK) status = gpnn_choice_fit(c, &fit, trial, err);
-  for (size_t t = 0; t < c->n_targets; t++) free(starts[t].covariance.lengthscale);
-  free(starts);
-  return status;
-}
-
 enum gpnn_status gpnn_choice_try(struct gpnn_choice *c, const struct gpnn_choose_plan *plan,
                                  struct gpnn_error *err)
 {
-  struct gpnn_choose_trial trial = {.sight = plan->sight, .before = plan->before, .how = plan->fit};
+  struct gpnn_choose_trial trial = {
+      .candidate.sight = plan->sight, .before = plan->before, .how = plan->fit};
   trial.loss = gpnn_alloc(GPNN_CHOOSE_COUNTS, c->n, sizeof *trial.loss);
   if (trial.loss == NULL) return gpnn_fail_memory(err, "for a choice");
-  enum gpnn_status status = fit_lifted(c, plan, &trial, err);
+  enum gpnn_status status = gpnn_choice_fit(c, plan->before, &plan->fit, &trial, err);
   trial.candidate = describe(c, plan, &trial.fit);
   if (status == GPNN_OK) {
     status = c->head->score(c, &trial, gpnn_choice_first_counts(c), err);
@@ -286,12 +298,19 @@ static const struct gpnn_kernel *rougher(const struct gpnn_kernel *kernel, int b
   return NULL;
 }
 
-/* Sets the kernel of a candidate; false: there is no such kernel. */
+static bool has_line(const struct gpnn_choose_row *row)
+{
+  return row->from == GPNN_FROM_LEADER || row->from == GPNN_FROM_RIVAL;
+}
+
+/* Sets the kernel of a candidate; false: there is no such kernel, or the leader or rival that it
+ * goes on from has it. */
 static bool set_kernel(const struct gpnn_choice *c, const struct gpnn_choose_row *row,
                        struct gpnn_fit_options *fit)
 {
   const struct gpnn_choose_trial *best = gpnn_choice_best(c);
   if (row->kernel != NULL) {
+    if (has_line(row) && fit->kernel == gpnn_kernel_by_name(row->kernel)) return false;
     fit->kernel = gpnn_kernel_by_name(row->kernel);
     fit->smoothness = 0;
   } else if (row->rougher != 0) {
@@ -347,17 +366,12 @@ static bool make_plan(const struct gpnn_choice *c, const struct gpnn_choose_row 
   if (plan->before != NULL) plan->fit = gpnn_choice_go_on(plan->before, c->start);
   if (!set_kernel(c, row, &plan->fit)) return false;
   plan->sight = row->sight != 0        ? row->sight
-                : plan->before != NULL ? plan->before->sight
+                : plan->before != NULL ? plan->before->candidate.sight
                                        : GPNN_SIGHT_VALUE;
   if (row->isotropic) plan->fit.ard = false;
   set_rotation(c, row, plan);
   set_descent(c, row, plan);
   return true;
-}
-
-static bool has_line(const struct gpnn_choose_row *row)
-{
-  return row->from == GPNN_FROM_LEADER || row->from == GPNN_FROM_RIVAL;
 }
 
 static bool is_worthwhile(const struct gpnn_choice *c, const struct gpnn_choose_row *row)
@@ -511,8 +525,8 @@ static enum gpnn_status fit_only(struct gpnn_choice *c, struct gpnn_error *err)
 {
   const struct gpnn_choose_plan plan = {
       .fit = c->start, .rotate = c->rotate, .sight = GPNN_SIGHT_VALUE};
-  struct gpnn_choose_trial trial = {.sight = plan.sight};
-  enum gpnn_status status = gpnn_choice_fit(c, &plan.fit, &trial, err);
+  struct gpnn_choose_trial trial = {.candidate.sight = plan.sight};
+  enum gpnn_status status = gpnn_choice_fit(c, NULL, &plan.fit, &trial, err);
   trial.candidate = describe(c, &plan, &trial.fit);
   if (status == GPNN_OK) status = gpnn_choice_keep(c, &trial, err);
   gpnn_choose_trial_release(&trial);
@@ -543,10 +557,12 @@ static enum gpnn_status complete_numbers(struct gpnn_choice *c, enum gpnn_sight 
                                          struct gpnn_parameters *params, struct gpnn_error *err)
 {
   size_t n_distinct = c->dataset->n;
-  enum gpnn_status status = gpnn_choice_see(c, sight, err);
-  if (status != GPNN_OK) return status;
   if (c->options->neighbours && n_distinct < n_all)
     take_all_neighbours(c->n_targets, params, n_distinct, n_all);
+  if (n_distinct > GPNN_FIT_SPACING_ROWS)
+    return GPNN_OK; /* what many rows show takes long to see */
+  enum gpnn_status status = gpnn_choice_see(c, sight, err);
+  if (status != GPNN_OK) return status;
   return gpnn_fit_find_spacing(c->dataset, params, &c->options->fit, &c->report->fit, err);
 }
 
@@ -558,20 +574,6 @@ static enum gpnn_status check_labels(const struct gpnn_dataset *dataset, struct 
     return gpnn_fail(err, GPNN_EDATA, "estimation needs at least 2 rows; there are %zu",
                      dataset->n);
   return GPNN_OK;
-}
-
-/* Draws the larger sample, and the smaller one from it.  Samples are of the values: what candidates
- * see is made of them. */
-static enum gpnn_status draw_samples(struct gpnn_choice *c, struct gpnn_choice_rows *wide,
-                                     struct gpnn_choice_rows *narrow, struct gpnn_error *err)
-{
-  enum gpnn_status status = gpnn_choice_see(c, GPNN_SIGHT_VALUE, err);
-  if (status == GPNN_OK) status = gpnn_choice_draw_sample(wide, c, c->head->wide_rows(c), err);
-  if (status != GPNN_OK) return status;
-  struct gpnn_choice of_wide = *c;
-  of_wide.targets = wide->targets;
-  of_wide.dataset = wide->targets[0];
-  return gpnn_choice_draw_sample(narrow, &of_wide, c->options->sample_rows, err);
 }
 
 enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[],
@@ -594,7 +596,9 @@ enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[
   enum gpnn_status status = of_labels ? check_labels(c.dataset, err) : GPNN_OK;
   if (status == GPNN_OK) status = gpnn_choice_take_distinct(&distinct, &c, err);
   if (status == GPNN_OK) status = gpnn_choice_use_rows(&c, distinct.targets, err);
-  if (status == GPNN_OK) status = draw_samples(&c, &wide, &narrow, err);
+  if (status == GPNN_OK) status = gpnn_choice_draw_sample(&wide, &c, c.head->wide_rows(&c), err);
+  if (status == GPNN_OK) status = gpnn_choice_use_rows(&c, wide.targets, err);
+  if (status == GPNN_OK) status = gpnn_choice_draw_sample(&narrow, &c, options->sample_rows, err);
   if (status == GPNN_OK) status = choose_in(&c, &narrow, &wide, err);
   if (status == GPNN_OK) status = hand_over(&c, params, err);
   if (status == GPNN_OK) status = gpnn_choice_use_rows(&c, distinct.targets, err);

@@ -52,11 +52,6 @@ static bool kernel_is_open_in_small(const struct gpnn_choice *c)
   return c->options->kernel && !is_large(c);
 }
 
-static bool scores_are_open(const struct gpnn_choice *c)
-{
-  return gpnn_choice_has_scores(c);
-}
-
 static bool isotropic_is_open(const struct gpnn_choice *c)
 {
   return c->tries_isotropic;
@@ -114,19 +109,11 @@ static bool has_best(const struct gpnn_choice *c)
   return gpnn_choice_best(c) != NULL;
 }
 
-/* It sees inputs by their values alone, and as they are. */
-static bool best_is_plain(const struct gpnn_choice *c)
-{
-  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
-  return best != NULL && best->sight == GPNN_SIGHT_VALUE &&
-         best->candidate.rotate == GPNN_ROTATE_NONE;
-}
-
 /* Values and scores of inputs need lengthscales of their own, which take time. */
 static bool may_see_both(const struct gpnn_choice *c)
 {
   const struct gpnn_choose_trial *best = gpnn_choice_best(c);
-  return best_is_plain(c) && best->candidate.ard &&
+  return gpnn_choice_is_plain(c) && best->candidate.ard &&
          2 * c->dataset->n_groups <= GPNN_CHOOSE_LABELS_ARD;
 }
 
@@ -160,10 +147,10 @@ static const struct gpnn_choose_row kernels[] = {
     {kernel_is_open_in_small, .kernel = "rbf", .is_early = true},
     {kernel_is_open_in_large, .from = GPNN_FROM_BEST, .kernel = "exp", .is_early = true, .part = 3},
     {kernel_is_open_in_large, .from = GPNN_FROM_BEST, .kernel = "rbf", .is_early = true, .part = 3},
-    {scores_are_open, may_see_both, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH, .is_early = true,
-     .part = 2},
-    {scores_are_open, best_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE, .is_early = true,
-     .part = 2},
+    {gpnn_choice_has_scores, may_see_both, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH,
+     .is_early = true, .part = 2},
+    {gpnn_choice_has_scores, gpnn_choice_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE,
+     .is_early = true, .part = 2},
     {isotropic_is_open, has_best, .isotropic = true, .is_early = true, .is_simpler = true},
 };
 
@@ -269,27 +256,6 @@ static struct gpnn_choose_trial *runner_up(const struct gpnn_choice *c)
 
 /* ---- all rows ------------------------------------------------------------------------------- */
 
-/* Fits as a trial sees the inputs; 'before', which may see them otherwise, is what 'fit' starts
- * from, if it starts from anything. */
-static enum gpnn_status fit_as_seen(struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
-                                    const struct gpnn_parameters *before,
-                                    const struct gpnn_fit_options *options,
-                                    struct gpnn_parameters *params, struct gpnn_fit_report *report,
-                                    struct gpnn_error *err)
-{
-  struct gpnn_parameters start = {0}, kept = *before;
-  struct gpnn_fit_options fit = *options;
-  const struct gpnn_choose_trial from = {.n_targets = 1, .params = &kept};
-  bool sees_more = trial->before != NULL && trial->before->sight != trial->sight;
-  enum gpnn_status status = gpnn_choice_see(c, trial->sight, err);
-  if (status == GPNN_OK && sees_more)
-    status = gpnn_choice_lift(c, &from, trial->sight, &start, err);
-  if (sees_more) fit.start = &start;
-  if (status == GPNN_OK) status = gpnn_fit(1, c->targets, &fit, params, report, err);
-  if (sees_more) free(start.covariance.lengthscale);
-  return status;
-}
-
 /* Repeats with all rows the descents that led to a trial. */
 static enum gpnn_status repeat(struct gpnn_choice *c, const struct gpnn_choose_trial *trial,
                                struct gpnn_parameters *params, struct gpnn_fit_report *report,
@@ -311,7 +277,11 @@ static enum gpnn_status repeat(struct gpnn_choice *c, const struct gpnn_choose_t
   fit.steps = trial->how.steps;
   fit.rate = trial->how.rate;
   fit.learn_rotation = trial->how.learn_rotation;
-  if (status == GPNN_OK) status = fit_as_seen(c, trial, &before, &fit, params, report, err);
+  struct gpnn_choose_trial from = {.n_targets = 1, .params = &before};
+  if (trial->before != NULL) from.candidate.sight = trial->before->candidate.sight;
+  if (status == GPNN_OK)
+    status = gpnn_choice_descend(c, trial->candidate.sight, trial->before == NULL ? NULL : &from,
+                                 &fit, params, report, err);
   gpnn_parameters_release(&before);
   return status;
 }
@@ -328,8 +298,7 @@ static enum gpnn_status settle(struct gpnn_choice *c, const struct gpnn_choose_t
   fit.steps = (c->start.steps + PART - 1) / PART;
   fit.rate = is_rotated ? rotation_rate(c) / 2 : later_rate / 2;
   fit.learn_rotation = is_rotated;
-  enum gpnn_status status = gpnn_choice_see(c, trial->sight, err);
-  return status == GPNN_OK ? gpnn_fit(1, c->targets, &fit, params, report, err) : status;
+  return gpnn_choice_descend(c, trial->candidate.sight, NULL, &fit, params, report, err);
 }
 
 /* If the rows kept for the score would have mattered to the fit of a trial, fits it to all rows:

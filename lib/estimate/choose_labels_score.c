@@ -127,7 +127,7 @@ static void note_best(const struct gpnn_choice *c, struct gpnn_choose_trial *tri
 enum gpnn_status gpnn_labels_score(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
                                    size_t n_counts, struct gpnn_error *err)
 {
-  enum gpnn_status status = gpnn_choice_see(c, trial->sight, err);
+  enum gpnn_status status = gpnn_choice_see(c, trial->candidate.sight, err);
   if (status != GPNN_OK) return status;
   const struct gpnn_dataset *dataset = c->dataset;
   size_t d = dataset->d, m = c->counts[n_counts - 1];

@@ -20,11 +20,6 @@ static bool kernel_is_given(const struct gpnn_choice *c)
   return !c->options->kernel;
 }
 
-static bool scores_are_open(const struct gpnn_choice *c)
-{
-  return gpnn_choice_has_scores(c);
-}
-
 static bool isotropic_is_open(const struct gpnn_choice *c)
 {
   return c->tries_isotropic;
@@ -98,50 +93,16 @@ static bool has_best(const struct gpnn_choice *c)
   return gpnn_choice_best(c) != NULL;
 }
 
-static bool best_has_kernel(const struct gpnn_choice *c, const char *name)
-{
-  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
-  return best == NULL || best->candidate.kernel == gpnn_kernel_by_name(name);
-}
-
-static bool best_is_not_exp(const struct gpnn_choice *c)
-{
-  return !best_has_kernel(c, "exp");
-}
-
-static bool best_is_not_matern32(const struct gpnn_choice *c)
-{
-  return !best_has_kernel(c, "matern32");
-}
-
-static bool best_is_not_matern52(const struct gpnn_choice *c)
-{
-  return !best_has_kernel(c, "matern52");
-}
-
-static bool best_is_not_rbf(const struct gpnn_choice *c)
-{
-  return !best_has_kernel(c, "rbf");
-}
-
-/* It sees inputs by their values alone, and as they are. */
-static bool best_is_plain(const struct gpnn_choice *c)
-{
-  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
-  return best != NULL && best->sight == GPNN_SIGHT_VALUE &&
-         best->candidate.rotate == GPNN_ROTATE_NONE;
-}
-
 static bool best_is_not_plain(const struct gpnn_choice *c)
 {
-  return gpnn_choice_best(c) != NULL && !best_is_plain(c);
+  return gpnn_choice_best(c) != NULL && !gpnn_choice_is_plain(c);
 }
 
 /* The best of a table is not rotated where none of its candidates is. */
 static bool best_here_is_plain(const struct gpnn_choice *c)
 {
   const struct gpnn_choose_trial *best = gpnn_choice_best_here(c);
-  return best != NULL && best->sight == GPNN_SIGHT_VALUE;
+  return best != NULL && best->candidate.sight == GPNN_SIGHT_VALUE;
 }
 
 /* A single lengthscale cannot be rotated. */
@@ -177,7 +138,7 @@ static bool has_rows_for_both(const struct gpnn_choice *c)
 
 static bool may_see_both(const struct gpnn_choice *c)
 {
-  return best_is_plain(c) && best_has_ard(c) && has_rows_for_both(c);
+  return gpnn_choice_is_plain(c) && best_has_ard(c) && has_rows_for_both(c);
 }
 
 static bool may_see_both_here(const struct gpnn_choice *c)
@@ -215,9 +176,9 @@ static bool may_be_isotropic(const struct gpnn_choice *c)
 
 static bool last_is_whitened_and_near(const struct gpnn_choice *c)
 {
-  static const double near = 0.1;
-  const struct gpnn_choose_trial *last = c->trials[c->n_trials - 1];
-  return last->candidate.rotate == GPNN_ROTATE_WHITEN &&
+  static const double near = 0.1; /* of the score */
+  const struct gpnn_choose_trial *last = c->n_trials == 0 ? NULL : c->trials[c->n_trials - 1];
+  return last != NULL && last->candidate.rotate == GPNN_ROTATE_WHITEN &&
          last->candidate.score < gpnn_choice_best(c)->candidate.score + near;
 }
 
@@ -245,10 +206,10 @@ static const struct gpnn_choose_row normal[] = {
     {kernel_is_open, .kernel = "matern52", .after = "matern32", .is_early = true},
     {kernel_is_open, .from = GPNN_FROM_BEST, .kernel = "rbf", .after = "matern52", .is_early = true,
      .part = 2},
-    {scores_are_open, may_see_both, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH, .is_early = true,
-     .part = 2},
-    {scores_are_open, best_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE, .is_early = true,
-     .part = 2},
+    {gpnn_choice_has_scores, may_see_both, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH,
+     .is_early = true, .part = 2},
+    {gpnn_choice_has_scores, gpnn_choice_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE,
+     .is_early = true, .part = 2},
     {k_is_open_beyond_32, has_best, GPNN_FROM_BEST, .k = 64, .is_early = true, .part = 2},
     {k_is_open_beyond_64, has_best, GPNN_FROM_BEST, .k = 128, .is_early = true, .part = 2},
     {k_is_open_beyond_128, has_best, GPNN_FROM_BEST, .k = 256, .is_early = true, .part = 2},
@@ -265,12 +226,10 @@ static const struct gpnn_choose_row normal[] = {
  * inputs as they are: members of a stack are the better the more their errors differ.  Then the
  * best two go on at greater expense. */
 static const struct gpnn_choose_row harder[] = {
-    {others_are_open, best_is_not_exp, GPNN_FROM_LEADER, GPNN_TURN_RETAIN, .kernel = "exp"},
-    {others_are_open, best_is_not_matern32, GPNN_FROM_LEADER, GPNN_TURN_RETAIN,
-     .kernel = "matern32"},
-    {others_are_open, best_is_not_matern52, GPNN_FROM_LEADER, GPNN_TURN_RETAIN,
-     .kernel = "matern52"},
-    {others_are_open, best_is_not_rbf, GPNN_FROM_LEADER, GPNN_TURN_RETAIN, .kernel = "rbf"},
+    {others_are_open, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .kernel = "exp"},
+    {others_are_open, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .kernel = "matern32"},
+    {others_are_open, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .kernel = "matern52"},
+    {others_are_open, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .kernel = "rbf"},
     {whitening_is_open, has_best, .turn = GPNN_TURN_WHITEN, .part = 2},
     {is_thorough, .is_worthwhile = best_is_not_plain},
     {is_thorough, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .times_k = 2, .times_rows = 4,
@@ -301,8 +260,8 @@ static const struct gpnn_choose_row exact[] = {
     {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "exp"},
     {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "matern52"},
     {kernel_is_open, best_is_exact, GPNN_FROM_LAST, .kernel = "rbf", .after = "matern52"},
-    {scores_are_open, may_see_both_here, GPNN_FROM_BEST_HERE, .sight = GPNN_SIGHT_BOTH},
-    {scores_are_open, best_here_is_plain, GPNN_FROM_BEST_HERE, .sight = GPNN_SIGHT_SCORE},
+    {gpnn_choice_has_scores, may_see_both_here, GPNN_FROM_BEST_HERE, .sight = GPNN_SIGHT_BOTH},
+    {gpnn_choice_has_scores, best_here_is_plain, GPNN_FROM_BEST_HERE, .sight = GPNN_SIGHT_SCORE},
 };
 
 /* In the larger sample, where nearer rows may favour a smoother kernel. */
@@ -496,13 +455,13 @@ static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_choose_trial *b
                               struct gpnn_error *err)
 {
   const struct gpnn_choose_options *given = c->options;
-  struct gpnn_choose_trial trial = {.sight = best->sight};
+  struct gpnn_choose_trial trial = {.candidate.sight = best->candidate.sight};
   struct gpnn_fit_options fit = continue_trial(c, best, (given->fit.steps + 3) / 4).fit;
   bool by_blocks = best->candidate.objective == GPNN_OBJECTIVE_BLOCK;
   if (!best->candidate.exact && (by_blocks || gpnn_choice_rows_left(c, fit.rows) == fit.rows))
     return GPNN_OK;
   if (given->effort == GPNN_EFFORT_THOROUGH) fit.rows = c->dataset->n;
-  enum gpnn_status status = gpnn_choice_fit(c, &fit, &trial, err);
+  enum gpnn_status status = gpnn_choice_fit(c, NULL, &fit, &trial, err);
   if (status == GPNN_OK) {
     struct gpnn_parameters *params = best->params;
     for (size_t t = 0; t < c->n_targets; t++) {

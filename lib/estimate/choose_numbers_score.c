@@ -263,7 +263,7 @@ enum gpnn_status gpnn_numbers_score(struct gpnn_choice *c, struct gpnn_choose_tr
   if (candidate->exact) n_counts = 1;
   candidate->score = candidate->nll = candidate->standard_error = NAN;
   candidate->neighbours = numbers[0];
-  enum gpnn_status status = gpnn_choice_see(c, trial->sight, err);
+  enum gpnn_status status = gpnn_choice_see(c, trial->candidate.sight, err);
   if (status == GPNN_OK) status = predict(c, trial, n_counts, &tally, err);
   for (size_t k = 0; k < n_counts && status == GPNN_OK; k++) {
     trial->score[k] = NAN;
@@ -392,7 +392,7 @@ static enum gpnn_status predict_member(struct gpnn_choice *c, struct members *me
   struct gpnn_model *model = NULL;
   struct gpnn_heldout heldout = {0};
   struct gpnn_counts counts = {0};
-  enum gpnn_status status = gpnn_choice_see(c, trial->sight, err);
+  enum gpnn_status status = gpnn_choice_see(c, trial->candidate.sight, err);
   if (status != GPNN_OK) return status;
   const struct gpnn_channel channel = {c->targets[t], &trial->params[t]};
   if (t == 0)

@@ -158,7 +158,7 @@ static enum gpnn_status pool_init(struct pool *p, struct gpnn_choice *c, struct 
 static enum gpnn_status predict(struct pool *p, size_t k, struct gpnn_error *err)
 {
   struct gpnn_choice *c = p->choice;
-  enum gpnn_status status = gpnn_choice_see(c, p->trial[k]->sight, err);
+  enum gpnn_status status = gpnn_choice_see(c, p->trial[k]->candidate.sight, err);
   if (status != GPNN_OK) return status;
   const struct gpnn_model_options options = {.neighbours = p->trial[0]->params->neighbours,
                                              .threads = c->options->fit.threads};

@@ -31,7 +31,6 @@ struct gpnn_choose_trial {
   double *loss; /* owned; GPNN_CHOOSE_COUNTS by the validation rows: what the score is the mean of,
                    averaged over the targets */
   bool passed_over;                       /* it is not the best, but may be a member of a stack */
-  unsigned char sight;                    /* how it sees inputs that have scores */
   const struct gpnn_choose_trial *before; /* that it went on from; NULL: it started anew */
   struct gpnn_fit_options how; /* it was fitted; what this points to may have changed since */
 };
@@ -148,7 +147,6 @@ struct gpnn_choice {
   const struct gpnn_dataset *const *targets; /* n_targets: the view of each */
   const struct gpnn_dataset *dataset;        /* the first view; its inputs are those of all */
   struct gpnn_choice_view views[GPNN_SIGHT_BOTH + 1]; /* by sight; that of 'targets' among them */
-  enum gpnn_sight sight;                              /* of 'targets' */
   const struct gpnn_choose_options *options;
   gpnn_choose_listener *listener;
   void *context;
@@ -208,8 +206,18 @@ size_t gpnn_choice_count_open(const struct gpnn_choice *c, size_t n,
 struct gpnn_fit_options gpnn_choice_go_on(const struct gpnn_choose_trial *trial,
                                           struct gpnn_fit_options fit);
 
-/* Fits a trial to all targets, as it sees their inputs, recording which they are. */
+/* Fits parameters (n_targets, zeroed) that see inputs as 'sight', from those of 'before', which may
+ * see them otherwise (gpnn_choice_lift()); NULL: from where 'options' say. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_descend(struct gpnn_choice *c, enum gpnn_sight sight,
+                                                     const struct gpnn_choose_trial *before,
+                                                     const struct gpnn_fit_options *options,
+                                                     struct gpnn_parameters *params,
+                                                     struct gpnn_fit_report *report,
+                                                     struct gpnn_error *err);
+
+/* The same for a trial, as its candidate sees inputs, recording which the targets are. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choice_fit(struct gpnn_choice *c,
+                                                 const struct gpnn_choose_trial *before,
                                                  const struct gpnn_fit_options *options,
                                                  struct gpnn_choose_trial *trial,
                                                  struct gpnn_error *err);
@@ -222,6 +230,9 @@ gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial, struct 
  * depend on the order in which they were tried. */
 struct gpnn_choose_trial *gpnn_choice_best(const struct gpnn_choice *c);
 struct gpnn_choose_trial *gpnn_choice_second(const struct gpnn_choice *c);
+
+/* True if the best sees inputs by their values alone, and not rotated. */
+bool gpnn_choice_is_plain(const struct gpnn_choice *c);
 
 /* The one with the best score of the table that is being tried; NULL: there is none yet. */
 const struct gpnn_choose_trial *gpnn_choice_best_here(const struct gpnn_choice *c);

@@ -117,7 +117,6 @@ enum gpnn_status gpnn_choice_see(struct gpnn_choice *c, enum gpnn_sight sight,
   enum gpnn_status status = view->targets == NULL ? make_view(c, sight, err) : GPNN_OK;
   if (status == GPNN_OK) status = take_inputs(c, view, err);
   if (status != GPNN_OK) return status;
-  c->sight = sight;
   c->targets = view->targets;
   c->dataset = view->targets[0];
   c->x = view->x;
@@ -211,6 +210,6 @@ enum gpnn_status gpnn_choice_draw_rows(struct gpnn_choice *c, struct gpnn_error 
     c->self[i] = (int64_t)drawn[end - n + i];
   }
   free(drawn);
-  if (status == GPNN_OK) status = gpnn_choice_see(c, c->sight, err);
+  if (status == GPNN_OK) status = gpnn_choice_see(c, GPNN_SIGHT_VALUE, err);
   return status == GPNN_OK ? c->head->make_room(c, err) : status;
 }

@@ -45,7 +45,7 @@ static void parts_new(struct parts *p, size_t members)
 /* Scores and keeps a candidate that sees input 'input' alone. */
 static void keep(struct parts *p, size_t input, double noise)
 {
-  struct gpnn_choose_trial trial = {.n_targets = 1, .sight = GPNN_SIGHT_VALUE};
+  struct gpnn_choose_trial trial = {.n_targets = 1, .candidate.sight = GPNN_SIGHT_VALUE};
   trial.loss = gpnn_alloc(GPNN_CHOOSE_COUNTS, p->c.n, sizeof *trial.loss);
   trial.params = gpnn_alloc(1, 1, sizeof *trial.params);
   assert_true(trial.loss != NULL && trial.params != NULL);
