@@ -74,13 +74,11 @@ same_options() {
 }
 
 same_defaults() {
-  local name default failed=0
-  while IFS=$'\t' read -r name default; do
-    [[ -n $default ]] || continue
-    manual_options "$1" | awk -F '\t' -v name="$name" '$1 == name { print $2 }' |
-      grep -qF "Default: $default" || complain "$name: no 'Default: $default'" || failed=1
-  done < <(help_options "$1")
-  return $failed
+  manual_options "$1" >manual.txt
+  help_options "$1" | awk -F '\t' '
+    FILENAME == "manual.txt" { text[$1] = text[$1] $2; next }
+    $2 != "" && !index(text[$1], "Default: " $2) { print $1 ": no Default: " $2; bad = 1 }
+    END { exit bad }' manual.txt - >&2
 }
 
 short_help() {
@@ -150,10 +148,15 @@ cited_numbers() {
   local list='[0-9]+(\.[0-9]+)?((, | and | to |, and )[0-9]+(\.[0-9]+)?)*'
   local page='gpnn-methods(-[a-z]+)?\(7\)'
   in_one_line "$@" | grep -oE "$page, (([Ss]ection|[Ee]quation)s? )?$list|\
-([Ss]ection|[Ee]quation)s? $list of $page" | while read -r cited; do
-    name=$(grep -oE 'gpnn-methods(-[a-z]+)?' <<<"$cited")
-    sed -E "s/$page//" <<<"$cited" | grep -oE '[0-9]+(\.[0-9]+)?' | sed "s/^/$name /"
-  done | sort -u
+([Ss]ection|[Ee]quation)s? $list of $page" | awk '{
+    match($0, /gpnn-methods(-[a-z]+)?/)
+    name = substr($0, RSTART, RLENGTH)
+    sub(/gpnn-methods(-[a-z]+)?\(7\)/, "")
+    while (match($0, /[0-9]+(\.[0-9]+)?/)) {
+      print name, substr($0, RSTART, RLENGTH)
+      $0 = substr($0, RSTART + RLENGTH)
+    }
+  }' | sort -u
 }
 
 sources() {
