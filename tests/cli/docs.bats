@@ -8,7 +8,7 @@ load helper
 # the data sets and two small tables.
 examples_of() {
   cp "$GPNN_ROOT"/tests/data/*.tsv.gz .
-  zcat bike.tsv.gz | awk 'NR == 1 || NR % 11 == 0' >train.tsv
+  zcat bike.tsv.gz | awk 'NR == 1 || NR % 30 == 0' >train.tsv
   zcat bike.tsv.gz | awk 'NR == 1 || NR % 55 == 3' >test.tsv
   "$GPNN_ROOT/tests/docs/examples" "$GPNN_ROOT/$1"
 }
