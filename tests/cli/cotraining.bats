@@ -16,7 +16,7 @@ median_of() {
 # A party that has seen half of its view; the least that any predictions from one view can reach is
 # .436, from both .324.
 @test "combined predictions help who has not seen everything" {
-  "$cotraining" views --correlations .9 --masks yes --rules '' --seeds 11-30 >figures.tsv
+  "$cotraining" views --correlations .9 --masks yes --rules '' --seeds 11-20 >figures.tsv
   awk -v before="$(median_of before)" -v fused="$(median_of fused)" 'BEGIN {
     print "# before", before, "fused", fused
     exit !(before > .55 && fused <= .43) }' >said || { cat said && false; }
@@ -25,7 +25,7 @@ median_of() {
 # Twenty-five answers make up for most of what the asking party has not seen; the rule that adds two
 # predictions up does harm.
 @test "answers help who has not seen everything, unless they are added up" {
-  "$cotraining" views --correlations .9 --masks yes --rounds 1 --seeds 11-20 --rules marginal,deflated,blocky >figures.tsv
+  "$cotraining" views --correlations .9 --masks yes --rounds 1 --seeds 11-16 --rules marginal,deflated,blocky >figures.tsv
   awk -v before="$(median_of before)" -v marginal="$(median_of marginal)" -v deflated="$(median_of deflated)" \
     -v blocky="$(median_of blocky)" 'BEGIN {
     print "# before", before, "marginal", marginal, "deflated", deflated, "blocky", blocky
@@ -35,7 +35,7 @@ median_of() {
 # What hides a response from someone who knows all others leaves half of what answers are worth, if
 # it has the shape of what responses do; the noise of a path leaves nothing.
 @test "answers with noise of the right shape still help" {
-  "$cotraining" privacy --correlations .9 --rows 1000 --seeds 1-3 >figures.tsv
+  "$cotraining" privacy --correlations .9 --rows 300 --pool 300 --test 500 --seeds 1-3 >figures.tsv
   awk -v before="$(median_of before)" -v shaped="$(median_of deflated shaped)" -v path="$(median_of deflated path)" 'BEGIN {
     print "# before", before, "shaped", shaped, "path", path
     exit !(shaped < before && path > shaped) }' >said || { cat said && false; }
