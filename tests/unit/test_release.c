@@ -10,7 +10,7 @@
 #include "stats/privacy.h"
 #include "unit.h"
 
-enum { N = 30, Q = 5, WIDTH = 6 };
+enum { N = 30, Q = 5, WIDTH = 6, THRESHOLDS = 17 };
 
 /* Answers of a process in one input: their dependence on the responses, and their prior. */
 struct answering {
@@ -196,10 +196,12 @@ static void noise_is_rounded_to_a_part_of_itself(void **state)
 
 /*
  * The best attack on one response, at an end of its range or the other, thresholds the statistic
- * A_j'M^-1 (answers).  Counts how often it takes each of two neighbours for the second.
+ * A_j'M^-1 (answers).  Counts how often it takes each of two neighbours for the second, with each
+ * threshold.
  */
 static void attack(const struct answering *a, const struct gpnn_release *release, double tau,
-                   size_t j, double threshold, size_t draws, double rates[2])
+                   size_t j, const double thresholds[THRESHOLDS], size_t draws,
+                   double rates[THRESHOLDS][2])
 {
   struct gpnn_secret secret;
   const size_t q = a->q;
@@ -213,7 +215,8 @@ static void attack(const struct answering *a, const struct gpnn_release *release
       answers[i] = a->parts[j * q + i] * (t % 2 == 0 ? -WIDTH / 2.0 : WIDTH / 2.0);
     assert_ok(gpnn_release_draw(release, tau, 0x1p-40, &secret, answers, &err));
     for (size_t i = 0; i < q; i++) told += direction[i] * answers[i];
-    rates[t % 2] += (told > threshold) / (double)draws;
+    for (size_t k = 0; k < THRESHOLDS; k++)
+      rates[k][t % 2] += (told > thresholds[k]) / (double)draws;
   }
 }
 
@@ -237,13 +240,16 @@ static double beaten(const struct answering *a, const struct gpnn_release *relea
   for (size_t j = 0; j < N; j++)
     if (change(a, release, j) > change(a, release, worst)) worst = j;
   const double far = change(a, release, worst); /* between the means, times that of one */
-  for (double z = -1; z <= 3; z += 0.25) {
-    double rates[2] = {0, 0};
-    attack(a, release, tau, worst, z * tau * far / WIDTH, draws, rates);
-    const double error = sqrt(
-        (rates[1] * (1 - rates[1]) + exp(2 * epsilon) * rates[0] * (1 - rates[0])) / (double)draws +
-        1.0 / (double)draws / (double)draws);
-    most = fmax(most, (rates[1] - exp(epsilon) * rates[0] - delta) / error);
+  double thresholds[THRESHOLDS], rates[THRESHOLDS][2] = {{0}};
+  for (size_t k = 0; k < THRESHOLDS; k++)
+    thresholds[k] = (0.25 * (double)k - 1) * tau * far / WIDTH;
+  attack(a, release, tau, worst, thresholds, draws, rates);
+  for (size_t k = 0; k < THRESHOLDS; k++) {
+    const double first = rates[k][0], second = rates[k][1];
+    const double error =
+        sqrt((second * (1 - second) + exp(2 * epsilon) * first * (1 - first)) / (double)draws +
+             1.0 / (double)draws / (double)draws);
+    most = fmax(most, (second - exp(epsilon) * first - delta) / error);
   }
   return most;
 }
