@@ -3,11 +3,18 @@
 
 load helper
 
-# Makes t.gpm, the model of t.gpi, of 300 rows of which 60 are held out, and test.tsv.
-prepare() {
-  command -v gpnn-sparse >/dev/null || skip "needs gpnn-sparse"
+# t.gpm, the model of t.gpi, of 300 rows of which 60 are held out, once for all tests.
+setup_file() {
+  command -v gpnn-sparse >/dev/null || return 0
+  cd "$BATS_FILE_TMPDIR" || return
   make_model 300 40 60 20
   gpnn-sparse -q --inducing 12 -o t.gpm t.gpi
+}
+
+# A copy of t.gpm, and of what it was made of, with test.tsv.
+prepare() {
+  command -v gpnn-sparse >/dev/null || skip "needs gpnn-sparse"
+  cp "$BATS_FILE_TMPDIR"/{train.tsv,test.tsv,t.gpi,t.par,t.gpm} .
 }
 
 @test "a model file predicts without parameters, and with its calibration" {
