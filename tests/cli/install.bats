@@ -9,6 +9,15 @@ make_there() {
   env -u bindir -u libdir -u includedir -u mandir -u bashcompletiondir -u zshcompletiondir make -s -C "$GPNN_ROOT" BUILD="$GPNN_BUILD" DESTDIR="$PWD/dest" PREFIX=/opt/gpnn "$@"
 }
 
+# Installs once for the tests that only look at what is there.
+setup_file() {
+  cd "$BATS_FILE_TMPDIR" && make_there install
+}
+
+see_installed() {
+  ln -s "$BATS_FILE_TMPDIR/dest" dest
+}
+
 # A test build may be sanitized, and then so must be what is linked with it.
 sanitizers() {
   case $(nm "$GPNN_BUILD/libgpnn.a") in
@@ -23,7 +32,7 @@ pkg_config_there() {
 }
 
 @test "installed tools run" {
-  make_there install
+  see_installed
   for tool in "$GPNN_ROOT"/cmd/*.c; do
     name=$(basename "$tool" .c)
     run -0 "dest/opt/gpnn/bin/$name" --version
@@ -32,14 +41,14 @@ pkg_config_there() {
 }
 
 @test "a manual is installed for every tool" {
-  make_there install
+  see_installed
   for tool in dest/opt/gpnn/bin/*; do
     [[ -f dest/opt/gpnn/share/man/man1/${tool##*/}.1 ]] || complain "no manual for ${tool##*/}"
   done
 }
 
 @test "shells find a completion for every tool" {
-  make_there install
+  see_installed
   for tool in dest/opt/gpnn/bin/*; do
     file=dest/opt/gpnn/share/bash-completion/completions/${tool##*/}
     bash --norc -c 'source "$1" && complete -p "$2"' - "$file" "${tool##*/}"
@@ -84,7 +93,7 @@ END
 }
 
 @test "a client compiles with the flags of pkg-config, in C and in C++" {
-  make_there install
+  see_installed
   write_client
   for language in c cxx; do
     compile_client "$language" client.c
@@ -94,21 +103,21 @@ END
 }
 
 @test "a client links with the flags of pkg-config --static as without them" {
-  make_there install
+  see_installed
   write_client
   compile_client c client.c --static
   run -0 ./client
 }
 
 @test "a client needs only the include directory for every header" {
-  make_there install
+  see_installed
   for language in c cxx; do
     "compile_$language" "$GPNN_ROOT/tests/cli/client.c" -c -o client.o -Idest/opt/gpnn/include
   done
 }
 
 @test "gpnn.h and the headers that it includes are installed" {
-  make_there install
+  see_installed
   write_client
   compile_c client.c -M -MF client.d -Idest/opt/gpnn/include
   assert_equal "$(tr -s ' \\' '\n' <client.d | grep '^dest/' | sort)" \
@@ -116,7 +125,7 @@ END
 }
 
 @test "a client goes from a table to scored predictions, as the tools do" {
-  make_there install
+  see_installed
   make_table 400 >train.tsv
   make_table 100 2 400 >test.tsv
   for language in c cxx; do
@@ -149,7 +158,7 @@ END
 }
 
 @test "only public headers are installed" {
-  make_there install
+  see_installed
   run ! grep -rlE '#include <(faiss|cblas|lapacke|zlib|nlopt)' dest/opt/gpnn/include
 }
 
