@@ -475,7 +475,7 @@ par() {
       assert_sane out.tsv
     done
   done
-  gpnn-fit --tune steps=20 --rows 500 d.gpi >fit.par
+  gpnn-fit --effort fast --tune steps=20 --rows 500 d.gpi >fit.par
   gpnn-predict -q d.gpi -p fit.par few.tsv >out.tsv
   assert_sane out.tsv
 }

@@ -80,7 +80,7 @@ fit() {
   }' >many.tsv
   gpnn-index -q --calibration-rows 0 -y kind -o m.gpi many.tsv
   for seed in 2 3 1 4 5 6 7 8; do
-    gpnn-fit -q -s "$seed" m.gpi >m.par
+    gpnn-fit -q -s "$seed" --tune steps=40 m.gpi >m.par
     if grep -q '^member' m.par; then break; fi
   done
   grep -qE '^# [234] members: log loss 0\.[0-9]* \(133 rows left out\)' m.par
@@ -88,7 +88,7 @@ fit() {
   assert_equal "$(grep -c '^likelihood' m.par)" 1
   assert_near "$(awk '$1 == "weight" { sum += $2 } END { print sum }' m.par)" 1 1e-6
   gpnn-predict -q m.gpi -p m.par many.tsv | head -n 1 | grep -q label
-  gpnn-fit -q -s "$seed" --members 1 m.gpi >one.par
+  gpnn-fit -q -s "$seed" --tune steps=40 --members 1 m.gpi >one.par
   ! grep -q '^weight' one.par
 }
 

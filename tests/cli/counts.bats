@@ -300,13 +300,13 @@ score() {
 
 @test "the NLL of counts that gpnn expects is that of probabilities" {
   awk 'BEGIN { srand(3); print "x\ty"; for (i = 0; i < 300; i++) print rand() "\t" (rand() < .1) }' >c.tsv
-  gpnn --likelihood poisson c.tsv 2>report.txt
+  gpnn --effort fast --likelihood poisson c.tsv 2>report.txt
   grep -qE 'NLL 0\.[1-4]' report.txt
 }
 
 @test "a fit of counts that vary wildly is not judged by probabilities above 1" {
   awk 'BEGIN { srand(6); print "a\tn"; for (i = 0; i < 60; i++) print rand() "\t" (rand() < .25 ? 100000 : 0) }' >wild.tsv
   gpnn-index -q -o wild.gpi wild.tsv
-  gpnn-fit -q -j 1 --likelihood negbin wild.gpi >wild.par
+  gpnn-fit -q -j 1 --effort fast --likelihood negbin wild.gpi >wild.par
   grep -qaE '^# counts: NLL [0-9]' wild.par
 }

@@ -243,7 +243,7 @@ divide() {
 @test "a large grid is filled within its intervals, by parameters found or given" {
   for options in '' --given; do
     # shellcheck disable=SC2086 # none or one
-    "$experiments/grid-large" --sites 60 --times 20 --missing 0.3 $options >costs.tsv 2>err.txt
+    "$experiments/grid-large" --sites 60 --times 12 --missing 0.3 $options >costs.tsv 2>err.txt
     assert_equal "$(wc -l <costs.tsv)" 2
     column rmse costs.tsv | awk '!($1 > 0.05 && $1 < 0.8) { exit 1 }'
     column coverage95 costs.tsv | awk '!($1 > 0.8) { exit 1 }'

@@ -97,7 +97,7 @@ PY
     full() {
       if [[ $to == stdout ]]; then "$@" >/dev/full; else "$@" -o /dev/full; fi
     }
-    for command in 'gpnn-fit --effort fast -m 30 t.gpi' 'gpnn-calibrate -q -p t.par t.gpi' 'gpnn-info t.gpi' \
+    for command in 'gpnn-fit --effort fast --kernel exp --ard no -m 30 t.gpi' 'gpnn-calibrate -q -p t.par t.gpi' 'gpnn-info t.gpi' \
       'gpnn-info t.par' 'gpnn-predict t.gpi -p t.par test.tsv' 'gpnn-eval pred.tsv'; do
       status=0
       # shellcheck disable=SC2086 # a command

@@ -46,7 +46,7 @@ fit() {
   run ! grep -q '^fit-options' t.par
   for gaussian in '--likelihood gaussian' '--preset paper'; do
     # shellcheck disable=SC2086 # options
-    gpnn-fit $gaussian -m 20 "$BATS_FILE_TMPDIR/t.gpi" >t.par
+    gpnn-fit $gaussian --effort fast -m 20 "$BATS_FILE_TMPDIR/t.gpi" >t.par
     assert_equal "$(grep -c '^fit-' t.par)" 1
     value fit-rows t.par >rows
   done

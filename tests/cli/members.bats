@@ -106,8 +106,8 @@ prepare() {
   sed '/^index/d' stack.par | gpnn-calibrate -q --loo -c 200 all.gpi >loo.cal
   assert_equal "$(grep '^weight' loo.cal)" "$(grep '^weight' stack.par)"
   grep -q '^scale' loo.cal
-  for o in '--likelihood gaussian' '--effort fast'; do
-    # shellcheck disable=SC2086 # an option and its value
+  for o in '--likelihood gaussian' '--effort fast --kernel exp'; do
+    # shellcheck disable=SC2086 # options and their values
     gpnn-fit "${quick[@]}" $o t.gpi >x.par
     assert_equal "$(grep -c '^member' x.par)" 0
   done

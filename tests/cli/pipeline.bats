@@ -6,7 +6,7 @@ load helper
 @test "the workflow on bike beats the published method" {
   gpnn-split -f 7:2 -o train.tsv -o test.tsv "$GPNN_ROOT/tests/data/bike.tsv.gz"
   gpnn-index -y cnt -o bike.gpi train.tsv
-  gpnn-fit --kernel matern32 --ard yes -m 256 bike.gpi >bike.par
+  gpnn-fit --effort fast --kernel matern32 --ard yes -m 64 bike.gpi >bike.par
   gpnn-calibrate bike.gpi <bike.par >bike.cal
   gpnn-predict bike.gpi -p bike.cal --units standard test.tsv >pred.tsv
   gpnn-eval pred.tsv >metrics.txt

@@ -39,7 +39,8 @@ fixture() {
   # Blocks for six threads, large enough for OpenBLAS to want buffers: more than there is room for.
   gpnn-simulate data -q -n 2400 --dimension 3 >many.tsv
   gpnn-index -q --calibration-rows 0 -o many.gpi many.tsv
-  local fit=(gpnn-fit -q --kernel exp --objective block --tune blocks=6 --tune block-size=400)
+  local fit=(gpnn-fit -q --kernel exp --ard no --rotate none --likelihood gaussian --objective block
+    --tune blocks=6 --tune block-size=400)
   "${fit[@]}" many.gpi >free.par
   (ulimit -v 400000 && timeout 300 "${fit[@]}" -j 8 many.gpi) >limited.par
   cmp free.par limited.par

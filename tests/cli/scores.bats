@@ -126,7 +126,7 @@ rmse() {
   for scores in only both; do
     fit --input-scores "$scores" -o class.par class.gpi
     gpnn-calibrate -q class.gpi -p class.par | gpnn-predict -q class.gpi -p - test.tsv >class.tsv
-    gpnn-fit -q --inference polya-gamma --input-scores "$scores" -o class.gps class.gpi
+    gpnn-fit -q --inference polya-gamma --tune steps=60 --input-scores "$scores" -o class.gps class.gpi
     gpnn-predict -q class.gpi -p class.gps test.tsv >class.tsv
     fit --likelihood poisson --input-scores "$scores" -o count.gps count.gpi
     gpnn-calibrate -q count.gpi -p count.gps -o count.cal
