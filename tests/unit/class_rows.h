@@ -132,7 +132,7 @@ static inline void class_rows_classify(const struct class_rows *r, const double 
                                        size_t m, double *p)
 {
   const struct gpnn_link *link = &r->params.link;
-  size_t near[CLASS_ROWS], n = link->n_bias;
+  size_t near[CLASS_ROWS] = {0}, n = link->n_bias;
   double weight[CLASS_ROWS], sum = 0, total = 0;
   m = class_rows_near(r, x, self, m, near);
   double v = class_rows_weigh(r, x, m, near, weight);
