@@ -13,6 +13,8 @@ static const struct cli_word tails[] = {{"auto", GPNN_TAILS_AUTO},
                                         {"compress", GPNN_TAILS_COMPRESS},
                                         {"keep", GPNN_TAILS_KEEP},
                                         CLI_END_OF_WORDS};
+static const struct cli_word missing[] = {
+    {"auto", GPNN_MISSING_AUTO}, {"drop", GPNN_MISSING_DROP}, CLI_END_OF_WORDS};
 static const struct cli_word searches[] = {{"auto", GPNN_SEARCH_AUTO}, {"tree", GPNN_SEARCH_TREE},
                                            {"flat", GPNN_SEARCH_FLAT}, {"ivf", GPNN_SEARCH_IVF},
                                            {"hnsw", GPNN_SEARCH_HNSW}, CLI_END_OF_WORDS};
@@ -44,6 +46,8 @@ static const struct cli_option options[] = {
              .of = CLI_OF_TABLE),
     CLI_TEXT(0, "by", roles.by, "COL", "rows with the same value are left out together",
              .of = CLI_OF_TABLE),
+    CLI_CHOICE(0, "missing", roles.missing, "HOW", "rows that lack inputs", missing,
+               .of = CLI_OF_TABLE),
     SKIP_OPTION(skip_bad, "leave bad rows out; all: however many"),
     CLI_FLAG(0, "unique", unique, "keep one of each set of equal rows", .of = CLI_OF_TABLE),
     CLI_CHOICE(0, "preset", preset, "paper", "whiten, exactly 1000 calibration rows", presets,

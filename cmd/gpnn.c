@@ -32,6 +32,7 @@ static const struct cli_option options[] = {
     HANDED_ON(0, "row-noise", "COL", NULL),
     HANDED_ON(0, "exposure", "COL", NULL),
     HANDED_ON(0, "calibration-rows", "N", NULL),
+    HANDED_ON(0, "missing", "HOW", NULL),
     SKIP_OPTION(skip_bad, NULL),
     HANDED_ON(0, "kernel", "KERNEL", NULL),
     HANDED_ON(0, "ard", "A", NULL),

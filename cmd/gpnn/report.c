@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "cmd/common/progress.h"
+#include "dataset/missing.h"
 #include "models/labels.h"
 
 enum { LABEL = 11, WIDTH = 100 };
@@ -177,6 +178,21 @@ static void put_constant(FILE *out, const struct gpnn_dataset *dataset)
       fprintf(out, "%s%s", n++ > 0 ? ", " : "",
               gpnn_schema_feature_name(&dataset->schema, &at, j, shown));
   if (n > 0) fprintf(out, n == 1 ? " (it does not vary)" : " (they do not vary)");
+}
+
+/* What rows lack of their inputs, and what becomes of it. */
+static void put_missing(struct page *page, const struct findings *f)
+{
+  const struct gpnn_dataset *dataset = f->opened.dataset;
+  struct gpnn_missing_count count = gpnn_missing_count(dataset);
+  if (count.n_cells == 0) return;
+  open_line(page);
+  fprintf(page->out,
+          "%.2g %% of the cells, in %zu input%s and %.2g %% of the rows, which are used, and "
+          "predicted, with what they have",
+          100 * count.share, count.n_inputs, count.n_inputs == 1 ? "" : "s",
+          100 * (double)count.n_rows / (double)dataset->n);
+  close_line(page, "missing");
 }
 
 static void put_unused(struct page *page, const struct findings *f)
@@ -398,6 +414,7 @@ enum gpnn_status report(const struct cli *cli, const struct places *places,
   put_rows(&page, places, findings);
   put_targets(&page, findings);
   put_inputs(&page, findings);
+  put_missing(&page, findings);
   put_unused(&page, findings);
   for (size_t t = 0; t < findings->opened.n; t++) put_model(&page, findings, t);
   for (size_t t = 0; t < findings->opened.n; t++) put_outlook(&page, findings, t);

@@ -121,6 +121,7 @@ static const struct {
     {"row-noise", INDEX},
     {"exposure", INDEX},
     {"calibration-rows", INDEX},
+    {"missing", INDEX},
     {"skip-bad", INDEX},
     {"unique", INDEX},
     {"neighbours", INDEX | FIT},

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "cmd/common/json.h"
+#include "dataset/missing.h"
 #include "table/date.h"
 
 /* ---- targets that are classes, or could be ------------------------------------------------- */
@@ -305,6 +306,18 @@ static void warn_of_target(const struct cli *cli, const char *name,
            name, shown);
 }
 
+/* Says what rows lack, which otherwise shows nowhere. */
+static void describe_missing(const struct cli *cli, const char *name,
+                             const struct gpnn_dataset *dataset)
+{
+  struct gpnn_missing_count count = gpnn_missing_count(dataset);
+  if (count.n_cells == 0 || cli_given(cli, "shown-as")) return;
+  cli_say(cli,
+          "%s: %.2g %% of the cells are missing in %zu input%s; rows are used, and predicted, with "
+          "what they have (--missing drop: they are not)",
+          name, 100 * count.share, count.n_inputs, count.n_inputs == 1 ? "" : "s");
+}
+
 void describe_training(const struct cli *cli, const struct gpnn_table *table,
                        const struct gpnn_training *training)
 {
@@ -330,6 +343,7 @@ void describe_training(const struct cli *cli, const struct gpnn_table *table,
     if (training->n_lacking[t] > 0)
       cli_note(cli, "%s: %zu of %zu rows lack target '%s'", name, training->n_lacking[t],
                training->n, target_name(&dataset->schema, t, shown));
+  describe_missing(cli, name, dataset);
   if (!cli_given(cli, "shown-as")) say_summary(cli, table, dataset); /* else it is reported there */
 }
 

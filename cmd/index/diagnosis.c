@@ -214,9 +214,10 @@ static void print_missing(const struct gpnn_column_profile *column,
     fprintf(to, "%s--na %s", *gap, value);
     *gap = " ";
   }
-  bool lacks = column->n_missing + advice->n_codes > 0 ||
-               (odd != NULL && odd->n_like_missing + odd->n_text + odd->n_not_finite > 0);
-  if (lacks) fprintf(to, "%s--skip-bad", *gap);
+  bool is_missing =
+      column->n_missing + advice->n_codes > 0 || (odd != NULL && odd->n_like_missing > 0);
+  bool is_bad = odd != NULL && odd->n_text + odd->n_not_finite > 0;
+  if (is_bad || (is_missing && !advice->may_lack)) fprintf(to, "%s--skip-bad", *gap);
 }
 
 /* Prints the options that use column 'j', or that leave out what cannot be used of it. */
@@ -232,7 +233,7 @@ static void print_options(const struct gpnn_profile *profile, const struct gpnn_
     return;
   case GPNN_ADVICE_CATEGORY:
     print_for_column("--one-hot", names, j, NULL, to);
-    if (column->n_missing > 0) fputs(" --skip-bad", to);
+    if (column->n_missing > 0 && !this->may_lack) fputs(" --skip-bad", to);
     return;
   case GPNN_ADVICE_CLASSES:
     if (this->needs_classes) fputs("--classes", to);

@@ -185,6 +185,7 @@ static enum gpnn_status survey_rows(struct gpnn_profile *profile, struct gpnn_ta
   struct gpnn_schema schema = {0};
   enum gpnn_status status = gpnn_schema_choose(&schema, table, &a->roles, err);
   if (status == GPNN_OK) status = gpnn_profile_make(profile, table, &schema, err);
+  profile->takes_missing = a->roles.missing == GPNN_MISSING_AUTO;
   for (size_t j = 0; j < profile->n_columns && a->roles.inputs != NULL; j++)
     profile->columns[j].is_named = profile->columns[j].role == GPNN_PROFILE_INPUT;
   if (status == GPNN_OK) status = add_rows(profile, table, err);
@@ -338,7 +339,7 @@ static enum gpnn_status add_codes(struct index_changes *changes, const struct cl
     if (status != GPNN_OK) break;
     free(changes->missing);
     changes->missing = longer;
-    if (a->skip_bad == SKIP_NONE) changes->skip_bad = SKIP_SOME;
+    if (a->skip_bad == SKIP_NONE) changes->skip_bad = SKIP_SOME; /* of targets, too */
   }
   return status;
 }

@@ -9,6 +9,7 @@
 #include "cmd/common/facts.h"
 #include "cmd/info/info_private.h"
 #include "dataset/index.h"
+#include "dataset/missing.h"
 #include "kernel/parameters.h"
 #include "stats/moments.h"
 #include "table/columns.h"
@@ -115,6 +116,25 @@ static void put_scores(struct facts *facts, const struct gpnn_dataset *c)
     facts_open_row(facts, NULL, '{');
     facts_text(facts, "name", gpnn_dataset_group_name(c, &at, c->group[j], name));
     facts_count(facts, "knots", gpnn_scores_knots(c->scores, j));
+    facts_close_row(facts, '}');
+  }
+  facts_close_list(facts);
+}
+
+/* What becomes of rows that lack inputs, and a line per input that training rows lacked. */
+static void put_missing(struct facts *facts, const struct gpnn_dataset *c)
+{
+  char name[GPNN_MASK_BYTES];
+  if (c->drops_missing) facts_word(facts, "missing-inputs", "drop");
+  if (c->lacks == NULL) return;
+  facts_count(facts, "incomplete-rows", gpnn_missing_count(c).n_rows);
+  facts_open_list(facts, "lacking");
+  for (size_t i = 0; i < c->schema.n_inputs; i++) {
+    size_t n = gpnn_missing_rows(c, i);
+    if (n == 0 || gpnn_schema_is_repeat(&c->schema, i)) continue;
+    facts_open_row(facts, NULL, '{');
+    facts_text(facts, "name", gpnn_schema_column_name(&c->schema.inputs[i], name));
+    facts_count(facts, "rows", n);
     facts_close_row(facts, '}');
   }
   facts_close_list(facts);
@@ -300,6 +320,7 @@ static void put_columns(struct facts *facts, const struct gpnn_dataset *c)
   put_features(facts, c);
   for (int s = 0; s < GPNN_STEPS; s++) put_step(facts, c, (enum gpnn_step_number)s);
   put_scores(facts, c);
+  put_missing(facts, c);
   put_groups(facts, c);
   put_dates(facts, &c->schema);
   put_periods(facts, &c->schema);

@@ -5,6 +5,7 @@
 
 #include "cmd/predict/source.h"
 #include "dataset/grid.h"
+#include "dataset/missing.h"
 #include "dataset/training.h"
 #include "table/date.h"
 
@@ -79,7 +80,10 @@ static bool read_row(struct source *s, struct batch *batch, size_t i)
   double *truth = batch->truth + i * batch->shape.n_targets;
   bool has_any = read_targets(s, truth, row) > 0;
   if (has_any) {
-    memcpy(batch->x + i * d, dataset->x + row * d, d * sizeof *batch->x);
+    if (s->a->needs_all)
+      memcpy(batch->x + i * d, dataset->x + row * d, d * sizeof *batch->x);
+    else
+      gpnn_missing_restore(dataset, row, batch->x + i * d);
     if (p > 0)
       memcpy(batch->regressors + i * p, dataset->regressors + row * p,
              p * sizeof *batch->regressors);

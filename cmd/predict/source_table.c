@@ -78,6 +78,7 @@ enum gpnn_status source_table_open(struct source *s, struct gpnn_error *err)
   if (status == GPNN_OK)
     status =
         gpnn_reader_open(&s->reader, s->opened->dataset, s->table, source_has_regressors(s), err);
+  if (status == GPNN_OK && !s->a->needs_all) gpnn_reader_take_missing(&s->reader);
   if (status == GPNN_OK) ignore_offsets(s);
   if (status == GPNN_OK) status = gpnn_reader_require_offsets(&s->reader, err);
   if (status == GPNN_OK && source_has_exposure(s))

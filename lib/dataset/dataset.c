@@ -153,6 +153,7 @@ enum gpnn_status gpnn_dataset_list_coordinates(struct gpnn_dataset *dataset,
 {
   const struct gpnn_scaling *scaling = &dataset->scaling;
   size_t kept = 0, n = 0, n_groups = 0, last = SIZE_MAX;
+  struct gpnn_feature_cursor at = {0};
   *list = NULL;
   dataset->n_groups = scaling->n_out;
   if (scaling->method == GPNN_SCALING_WHITEN) return GPNN_OK;
@@ -169,14 +170,17 @@ enum gpnn_status gpnn_dataset_list_coordinates(struct gpnn_dataset *dataset,
     if (!gpnn_scaling_keeps(scaling, j)) continue;
     unsigned sight = scaling->sight == NULL ? GPNN_SIGHT_VALUE : scaling->sight[kept];
     bool has_unit = features[j].has_unit;
+    uint32_t input =
+        (uint32_t)(gpnn_schema_feature_input(&dataset->schema, &at, j) - dataset->schema.inputs);
     kept++;
     n_groups += features[j].group != last;
     last = features[j].group;
     if (sight & GPNN_SIGHT_VALUE)
-      coordinates[n++] = (struct gpnn_coordinate){j, (uint32_t)n_groups - 1, has_unit, false};
+      coordinates[n++] =
+          (struct gpnn_coordinate){input, j, (uint32_t)n_groups - 1, has_unit, false};
     if (sight == GPNN_SIGHT_BOTH) n_groups++;
     if (sight & GPNN_SIGHT_SCORE)
-      coordinates[n++] = (struct gpnn_coordinate){j, (uint32_t)n_groups - 1, false, true};
+      coordinates[n++] = (struct gpnn_coordinate){input, j, (uint32_t)n_groups - 1, false, true};
   }
   free(features);
   dataset->n_groups = n_groups;

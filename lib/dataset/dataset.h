@@ -34,6 +34,7 @@ struct gpnn_transform; /* stats/transform.h */
 
 /* A standardised input: how it was made of the columns of the table. */
 struct gpnn_coordinate {
+  uint32_t input; /* column of the schema; of a position on the globe, its latitude */
   size_t feature; /* of the schema, as the steps (dataset/steps.h) leave it, with its mean and
                      factor in the scaling */
   uint32_t group; /* of those that share a lengthscale, from 0 */
@@ -129,6 +130,10 @@ struct gpnn_dataset {
                                        training rows that it does not have: 'x' and 'y' are NULL, as
                                        is 'calibration_x'.  NULL: the data are rows or a grid */
   const struct gpnn_scores *scores; /* of the inputs of the index; NULL: they have none */
+  bool drops_missing;               /* rows that lack inputs are bad, here as in training */
+  const unsigned char *lacks; /* n by gpnn_lacks_bytes() (dataset/missing.h): which inputs of the
+                                 schema each row lacked, that 'x' has filled in; NULL: none.  In
+                                 'calibration_x' such inputs are NaN */
   const double *observed; /* n: the targets, standardised, where 'y' and 'noise' are pseudo-targets
                              and their noise (dataset/transformed.h), which 'calibration_y' and
                              'scaling' are not about; NULL: 'y' has the targets */

@@ -243,6 +243,7 @@ static void set_rows(struct gpnn_dataset *view, const struct part *part,
   view->offset = starts[OFFSET];
   view->exposure = starts[EXPOSURE];
   view->row_group = (const uint32_t *)(const void *)starts[GROUP];
+  view->lacks = NULL; /* what they lacked is not stored again */
 }
 
 void gpnn_index_set_parts(const struct gpnn_dataset *rows, const struct gpnn_index_present *present,

@@ -99,6 +99,7 @@ enum gpnn_index_hash { GPNN_INDEX_UNHASHED, GPNN_INDEX_COLUMNS, GPNN_INDEX_REST 
 enum gpnn_index_numbers {
   GPNN_INDEX_NO_NUMBERS, /* the section holds something else */
   GPNN_INDEX_ANY,
+  GPNN_INDEX_MISSING, /* or NaN, in calibration rows that lack inputs */
   GPNN_INDEX_TARGETS,
   GPNN_INDEX_VARIANCES, /* not negative */
   GPNN_INDEX_EXPOSURES, /* above 0 */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "dataset/index_private.h"
+#include "dataset/missing.h"
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
@@ -87,7 +88,7 @@ enum gpnn_status gpnn_index_read(struct gpnn_index *index, enum gpnn_container_k
 {
   struct gpnn_dataset *dataset = &index->dataset;
   const struct gpnn_index_section *section;
-  const void *groups = NULL;
+  const void *groups = NULL, *lacks = NULL;
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; (section = gpnn_index_section_at(i)) != NULL && status == GPNN_OK; i++)
     if (gpnn_index_may_have(kind, section)) status = read_section(index, section, err);
@@ -100,6 +101,10 @@ enum gpnn_status gpnn_index_read(struct gpnn_index *index, enum gpnn_container_k
     status = gpnn_index_find_items(index, "GRPS", dataset->n, 1, sizeof *dataset->row_group,
                                    &groups, err);
   dataset->row_group = groups;
+  if (status == GPNN_OK && gpnn_container_find(index->container, "LACK") != NULL)
+    status = gpnn_index_find_items(index, "LACK", dataset->n,
+                                   gpnn_lacks_bytes(dataset->schema.n_inputs), 1, &lacks, err);
+  dataset->lacks = lacks;
   return status;
 }
 
@@ -115,9 +120,11 @@ static struct allowed allowed_in(const struct gpnn_index *index,
 {
   enum gpnn_index_numbers numbers = about->numbers;
   return (struct allowed){
-      .negative = numbers == GPNN_INDEX_ANY || numbers == GPNN_INDEX_TARGETS,
+      .negative = numbers == GPNN_INDEX_ANY || numbers == GPNN_INDEX_MISSING ||
+                  numbers == GPNN_INDEX_TARGETS,
       .zero = numbers != GPNN_INDEX_EXPOSURES,
-      .missing = numbers == GPNN_INDEX_TARGETS && index->present != NULL,
+      .missing = (numbers == GPNN_INDEX_TARGETS && index->present != NULL) ||
+                 (numbers == GPNN_INDEX_MISSING && index->dataset.lacks != NULL),
   };
 }
 

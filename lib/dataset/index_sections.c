@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dataset/index_private.h"
+#include "dataset/missing.h"
 #include "stats/moments.h"
 
 /* ---- rows ---------------------------------------------------------------------------------- */
@@ -57,7 +58,7 @@ static bool is_following(const struct gpnn_index_contents *contents)
 }
 
 /* Its presence says all. */
-static void compose_following(struct blob *blob, const struct gpnn_index_contents *contents)
+static void compose_nothing(struct blob *blob, const struct gpnn_index_contents *contents)
 {
   (void)blob;
   (void)contents;
@@ -81,6 +82,31 @@ static enum gpnn_status write_row_groups(struct gpnn_index_writing *writing,
   const struct gpnn_dataset *dataset = writing->contents.dataset;
   return gpnn_index_write_bytes(writing, section, dataset->row_group,
                                 dataset->n * sizeof *dataset->row_group, err);
+}
+
+static bool has_lacks(const struct gpnn_index_contents *contents)
+{
+  return contents->dataset->lacks != NULL;
+}
+
+static enum gpnn_status write_lacks(struct gpnn_index_writing *writing,
+                                    const struct gpnn_index_section *section,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = writing->contents.dataset;
+  return gpnn_index_write_bytes(writing, section, dataset->lacks,
+                                dataset->n * gpnn_lacks_bytes(dataset->schema.n_inputs), err);
+}
+
+static bool drops_missing(const struct gpnn_index_contents *contents)
+{
+  return contents->dataset->drops_missing;
+}
+
+static void decode_dropping(struct cursor *cursor, struct gpnn_index *index)
+{
+  (void)cursor;
+  index->dataset.drops_missing = true;
 }
 
 static bool has_exchanged(const struct gpnn_index_contents *contents)
@@ -508,7 +534,8 @@ static const struct gpnn_index_section sections[] = {
      .has = gpnn_index_has_offsets},
     {CRITICAL("GCOL", 0, INDEX, COLUMNS), CODED_ELSEWHERE(groups), .has = gpnn_index_has_groups},
     {CRITICAL("COPY", 0, INDEX, REST), CODED(copies), .has = has_copies},
-    {CRITICAL("FOLO", 0, INDEX, REST), CODED(following), .has = is_following},
+    {CRITICAL("FOLO", 0, INDEX, REST), .has = is_following, .compose = compose_nothing,
+     .decode = decode_following},
     {CRITICAL("CLAS", 0, INDEX | MODEL, COLUMNS), CODED_ELSEWHERE(classes),
      .has = gpnn_index_has_classes},
     {CRITICAL("ECOL", 0, INDEX | MODEL, COLUMNS), CODED_ELSEWHERE(exposure),
@@ -522,6 +549,8 @@ static const struct gpnn_index_section sections[] = {
     {CRITICAL("LIMS", 0, INDEX | MODEL, REST), STEP(LIMITS)},
     {CRITICAL("TAIL", 0, INDEX | MODEL, REST), STEP(TAILS)},
     {CRITICAL("MOMS", 0, INDEX | MODEL, REST), CODED(moments), .has = gpnn_index_has_roles},
+    {CRITICAL("DROP", 0, INDEX, REST), .has = drops_missing, .compose = compose_nothing,
+     .decode = decode_dropping},
     {CRITICAL("EXCH", 0, INDEX, REST), CODED(exchanged), .has = has_exchanged},
     {CRITICAL("HAVE", 0, INDEX, REST), CODED(present), .has = is_partial},
     {CRITICAL("FACT", 0, GRID, COLUMNS), CODED_ELSEWHERE(factors)},
@@ -533,7 +562,7 @@ static const struct gpnn_index_section sections[] = {
      .compose = gpnn_index_compose_levels},
     {CRITICAL("ROWS", 0, INDEX, REST), ARRAY(x, false, INPUTS, ANY)},
     {CRITICAL("YVAL", 0, INDEX | GRID, REST), ARRAY(y, false, ONE, TARGETS)},
-    {CRITICAL("CALX", 0, INDEX, REST), ARRAY(calibration_x, true, INPUTS, ANY)},
+    {CRITICAL("CALX", 0, INDEX, REST), ARRAY(calibration_x, true, INPUTS, MISSING)},
     {CRITICAL("CALY", 0, INDEX, REST), ARRAY(calibration_y, true, ONE, TARGETS)},
     {CRITICAL("YMOR", 0, INDEX, REST), ARRAY(more, false, FURTHER_TARGETS, TARGETS),
      .has = has_more},
@@ -556,6 +585,7 @@ static const struct gpnn_index_section sections[] = {
     {CRITICAL("CALE", 0, INDEX, REST), ARRAY(calibration_exposure, true, ONE, EXPOSURES),
      .has = gpnn_index_has_exposure},
     {CRITICAL("GRPS", 0, INDEX, REST), .write = write_row_groups, .has = has_row_groups},
+    {CRITICAL("LACK", 0, INDEX, REST), .write = write_lacks, .has = has_lacks},
     {CRITICAL("PART", 0, INDEX, REST), .write = gpnn_index_write_parts, .has = is_partial},
     {CRITICAL("CNTS", 0, GRID, REST), .write = gpnn_index_write_counts,
      .has = gpnn_index_has_counts},

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
+#include "dataset/missing.h"
 #include "stats/transform.h"
 #include "table/columns.h"
 
@@ -60,6 +61,11 @@ enum gpnn_status gpnn_reader_read(const struct gpnn_reader *reader,
   gpnn_scaling_apply(&dataset->scaling, reader->features, x);
   *noise = variance;
   return GPNN_OK;
+}
+
+void gpnn_reader_take_missing(struct gpnn_reader *reader)
+{
+  reader->map.takes_missing = gpnn_dataset_takes_missing(reader->dataset);
 }
 
 void gpnn_reader_ignore_offset(struct gpnn_reader *reader, size_t t)

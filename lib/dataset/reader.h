@@ -55,6 +55,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_reader_read(const struct gpnn_reader *read
                                                   double *regressors, double *noise,
                                                   size_t *n_unseen, struct gpnn_error *err);
 
+/* From now on inputs may be missing, if rows that lack some can be predicted (dataset/missing.h):
+ * 'x' has NaN for them. */
+void gpnn_reader_take_missing(struct gpnn_reader *reader);
+
 /* From now on the offset of target 't', of which there is one, is neither required nor read. */
 void gpnn_reader_ignore_offset(struct gpnn_reader *reader, size_t t);
 

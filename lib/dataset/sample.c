@@ -8,10 +8,12 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "dataset/dataset_private.h"
+#include "dataset/missing.h"
 
 struct gpnn_sample {
-  double *rows;        /* owned: all numbers that the dataset has for each row */
-  uint32_t *row_group; /* owned; NULL: none */
+  double *rows;         /* owned: all numbers that the dataset has for each row */
+  uint32_t *row_group;  /* owned; NULL: none */
+  unsigned char *lacks; /* owned; NULL: none */
   struct gpnn_dataset_source source;
 };
 
@@ -53,6 +55,7 @@ static void copy_view(struct gpnn_dataset *to, const struct gpnn_dataset *from,
   to->regressors = shared->regressors;
   to->exposure = shared->exposure;
   to->row_group = shared->row_group;
+  to->lacks = shared->lacks;
   if (to->row_group == NULL) to->n_row_groups = 0;
   to->y = copy_rows(next, from->y, 1, n, row);
   to->noise = copy_rows(next, from->noise, 1, n, row);
@@ -76,6 +79,10 @@ static void copy_views(struct gpnn_sample *sample, const struct gpnn_dataset *da
   for (size_t i = 0; i < n && dataset->row_group != NULL; i++)
     sample->row_group[i] = dataset->row_group[row[i]];
   if (dataset->row_group != NULL) shared.row_group = sample->row_group;
+  size_t bytes = gpnn_lacks_bytes(dataset->schema.n_inputs);
+  for (size_t i = 0; i < n && dataset->lacks != NULL; i++)
+    memcpy(sample->lacks + i * bytes, dataset->lacks + row[i] * bytes, bytes);
+  if (dataset->lacks != NULL) shared.lacks = sample->lacks;
   for (size_t t = 0; t < sample->source.n_targets; t++) {
     const struct gpnn_dataset *from = gpnn_dataset_target(dataset, t);
     if (from->x == dataset->x) copy_view(&sample->source.views[t], from, &shared, &next, row);
@@ -95,7 +102,9 @@ enum gpnn_status gpnn_sample_take(struct gpnn_sample **sample, const struct gpnn
   made->source.metric = gpnn_dataset_search_metric(dataset);
   made->rows = gpnn_alloc(n_rows, width, sizeof *made->rows);
   made->row_group = gpnn_alloc(dataset->row_group == NULL ? 0 : n_rows, 1, sizeof *made->row_group);
-  enum gpnn_status status = made->rows == NULL || made->row_group == NULL
+  made->lacks = gpnn_alloc(dataset->lacks == NULL ? 0 : n_rows,
+                           gpnn_lacks_bytes(dataset->schema.n_inputs), 1);
+  enum gpnn_status status = made->rows == NULL || made->row_group == NULL || made->lacks == NULL
                                 ? gpnn_fail_memory(err, "for a sample of the rows")
                                 : gpnn_dataset_new_views(&made->source, err);
   if (status == GPNN_OK) {
@@ -200,5 +209,6 @@ void gpnn_sample_free(struct gpnn_sample *sample)
   free(sample->source.views);
   free(sample->rows);
   free(sample->row_group);
+  free(sample->lacks);
   free(sample);
 }

@@ -453,9 +453,10 @@ double gpnn_scaling_noise(const struct gpnn_scaling *scaling, double variance)
   return gpnn_scaling_variance(variance, scaling->y_sd);
 }
 
-/* Feature 'j' as the steps leave it. */
+/* Feature 'j' as the steps leave it; one that is missing stays so. */
 static double step(const struct gpnn_scaling *scaling, size_t j, double value)
 {
+  if (isnan(value)) return value;
   for (size_t s = 0; s < GPNN_STEPS; s++)
     if (scaling->steps[s].numbers != NULL)
       value = gpnn_step(s)->apply(&scaling->steps[s], j, value);

@@ -78,6 +78,7 @@ double gpnn_scores_of(const struct gpnn_scores *scores, size_t j, double value)
   size_t n = gpnn_scores_knots(scores, j), low = 0, high = n - 1;
   size_t tenth = (n + OUTER - 1) / OUTER;
   const double *knot = scores->knots + 2 * scores->first[j], *last = knot + 2 * high;
+  if (isnan(value)) return value;
   if (value <= knot[0]) return line(knot, knot + 2 * tenth, value);
   if (value >= last[0]) return line(last, last - 2 * tenth, value);
   while (high - low > 1) {

@@ -21,14 +21,17 @@ enum gpnn_status gpnn_training_begin(struct gpnn_training *training, const struc
   if (status == GPNN_OK) status = gpnn_schema_match(schema, table, &training->map, err);
   if (status == GPNN_OK) status = gpnn_spool_create(&training->read, beside, training->watch, err);
   if (status == GPNN_OK) status = gpnn_spool_create(&training->rows, beside, training->watch, err);
+  training->dataset.drops_missing = roles->missing == GPNN_MISSING_DROP;
+  training->map.takes_missing = !training->dataset.drops_missing;
   training->n_others = schema->n_more + schema->n_regressors + schema->has_noise +
                        schema->n_offsets + schema->has_exposure + schema->has_by;
   training->width = schema->n_inputs + 1 + training->n_others;
   if (status != GPNN_OK) return status;
   training->n_undecided = 1 + schema->n_more;
   training->n_lacking = gpnn_alloc(1 + schema->n_more, 1, sizeof *training->n_lacking);
+  training->n_missing = gpnn_alloc(schema->n_inputs, 1, sizeof *training->n_missing);
   training->targets = gpnn_alloc(1 + schema->n_more, 1, sizeof *training->targets);
-  if (training->n_lacking == NULL || training->targets == NULL)
+  if (training->n_lacking == NULL || training->n_missing == NULL || training->targets == NULL)
     return gpnn_fail_memory(err, "for the targets");
   for (size_t t = 0; t <= schema->n_more && status == GPNN_OK; t++) {
     training->targets[t].is_asked = gpnn_schema_has_classes(schema, t);
@@ -110,6 +113,7 @@ static enum gpnn_status standardise(struct gpnn_training *training,
   if (status == GPNN_OK)
     status = gpnn_dataset_list_coordinates(&training->dataset, &training->coordinates, err);
   if (status == GPNN_OK) status = gpnn_training_standardise(training, &source, rows, drawn, err);
+  if (status == GPNN_OK) gpnn_training_set_lacks(training, rows, drawn);
   if (status == GPNN_OK)
     status = gpnn_scores_learn(&training->scores, &training->dataset, options->seed, err);
   if (gpnn_scores_any(&training->scores)) training->dataset.scores = &training->scores;
@@ -190,6 +194,7 @@ static enum gpnn_status finish(struct gpnn_training *training,
   enum gpnn_status status = choose_rows(training, options, &c, err);
   if (status == GPNN_OK) status = gpnn_training_sort_classes(training, err);
   if (status == GPNN_OK) status = gpnn_spool_map(&training->read, err);
+  if (status == GPNN_OK) status = gpnn_training_fill_in(training, err);
   if (status == GPNN_OK) status = gpnn_training_find_copies(training, err);
   if (status == GPNN_OK) status = find_following(training, options->n_given, c, err);
   struct gpnn_training_rows rows = {.schema = &dataset->schema,
@@ -273,5 +278,7 @@ void gpnn_training_release(struct gpnn_training *training)
   free(training->row_group);
   free(training->set);
   free(training->n_lacking);
+  free(training->n_missing);
+  free(training->lacks);
   *training = (struct gpnn_training)GPNN_TRAINING_INIT;
 }

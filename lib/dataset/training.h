@@ -77,11 +77,15 @@ struct gpnn_training_target {
 /* An object of GPNN_TRAINING_INIT is empty and may be released. */
 struct gpnn_training {
   struct gpnn_columns_map map;
-  size_t n;          /* rows read so far */
-  size_t n_others;   /* further targets, regressors, noise variance, offsets, exposure,
-                        number of the group */
-  size_t width;      /* numbers in a row as read: inputs, target, others */
-  size_t *n_lacking; /* owned; for each target, how many of these rows lack it */
+  size_t n;             /* rows read so far */
+  size_t n_others;      /* further targets, regressors, noise variance, offsets, exposure,
+                           number of the group */
+  size_t width;         /* numbers in a row as read: inputs, target, others */
+  size_t *n_lacking;    /* owned; for each target, how many of these rows lack it */
+  size_t *n_missing;    /* owned; for each input, likewise, but for categories */
+  size_t n_incomplete;  /* rows that lack any of these */
+  unsigned char *lacks; /* owned; what they lack (dataset/missing.h): of all rows, at the end of the
+                           training rows; NULL: nothing */
   struct gpnn_training_target *targets; /* owned; 1 + n_more */
   size_t n_undecided;                   /* of them, may still turn out to be classes */
   bool has_classes;                     /* a target is classes */

@@ -39,6 +39,18 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_draw_groups(struct gpnn_training 
                                                            uint64_t **ascending,
                                                            struct gpnn_error *err);
 
+/* ---- missing inputs ---- */
+
+/* Fills in what the rows as read lack, by their mean given what they have under a normal
+ * distribution of the inputs (stats/incomplete.h), and notes what it was in 'lacks'.  The rows must
+ * be mapped.  GPNN_EIO, GPNN_ENOMEM; GPNN_ENUMERIC: numbers are too large for a distribution. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_fill_in(struct gpnn_training *training,
+                                                       struct gpnn_error *err);
+
+/* Tells the standardised dataset what its rows lacked, those held out in the order 'drawn'. */
+void gpnn_training_set_lacks(struct gpnn_training *training, const struct gpnn_training_rows *rows,
+                             const uint64_t *drawn);
+
 /* ---- copies ---- */
 
 /* The hash of a row as read, by which copies are known. */

@@ -204,6 +204,17 @@ static void count_different(struct gpnn_training_target *target, double y)
   target->different[target->n_different++] = y;
 }
 
+/* Counts the inputs that a row as read lacks. */
+static void count_inputs(struct gpnn_training *training, const double *row)
+{
+  bool is_incomplete = false;
+  for (size_t i = 0; i < training->dataset.schema.n_inputs; i++) {
+    training->n_missing[i] += isnan(row[i]) ? 1 : 0;
+    is_incomplete = is_incomplete || isnan(row[i]);
+  }
+  training->n_incomplete += is_incomplete;
+}
+
 /* Counts the targets that a row as read lacks, and different values of those that it has. */
 static void count_targets(struct gpnn_training *training, const double *row)
 {
@@ -252,6 +263,7 @@ static enum gpnn_status read_batch(struct reading *r, struct batch *batch, size_
     if (status == GPNN_OK) status = check_copy(r, row, &is_copy, why);
     if (status == GPNN_OK && is_copy) continue;
     if (status == GPNN_OK) {
+      count_inputs(training, row);
       count_targets(training, row);
       batch->n++;
     } else if (status == GPNN_EDATA && r->how->skip_bad && !training->has_bad_classes) {
@@ -292,6 +304,7 @@ static enum gpnn_status begin_diagnosis(struct reading *r, struct batch *batch, 
   enum gpnn_status status =
       gpnn_profile_make(r->how->profile, r->table, &r->training->dataset.schema, err);
   if (status != GPNN_OK) return status;
+  r->how->profile->takes_missing = r->training->map.takes_missing;
   gpnn_training_doubt_classes(r->training, r->how->profile);
   return diagnose_batch(r, batch, err);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "dataset/missing.h"
 #include "dataset/stored.h"
 
 struct gpnn_heldout gpnn_heldout_of_dataset(const struct gpnn_dataset *dataset)
@@ -54,7 +55,7 @@ void gpnn_heldout_set(struct gpnn_heldout *heldout, const struct gpnn_dataset *d
 {
   size_t d = dataset->d, p = dataset->n_regressors;
   struct gpnn_heldout_rows *own = &heldout->own;
-  memcpy(own->x + i * d, dataset->x + row * d, d * sizeof *own->x);
+  gpnn_missing_restore(dataset, row, own->x + i * d);
   if (p > 0)
     memcpy(own->regressors + i * p, dataset->regressors + row * p, p * sizeof *own->regressors);
   own->y[i] = dataset->observed != NULL ? dataset->observed[row] : dataset->y[row];

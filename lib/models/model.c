@@ -10,6 +10,7 @@
 #include "models/grid/grid.h"
 #include "models/inducing/inducing.h"
 #include "models/local/local.h"
+#include "models/missing.h"
 #include "models/polya_gamma/polya_gamma.h"
 #include "models/stack/stack.h"
 #include "models/tucker/tucker.h"
@@ -340,6 +341,8 @@ enum gpnn_status gpnn_model_predict(const struct gpnn_model *model, const struct
                                     const struct gpnn_latent *latent, struct gpnn_counts *counts,
                                     struct gpnn_error *err)
 {
+  if (gpnn_missing_any(model, query))
+    return gpnn_missing_predict(model, query, latent, counts, err);
   return model->kind->ops->predict(model->state, query, latent, counts, err);
 }
 
@@ -399,6 +402,8 @@ enum gpnn_status gpnn_model_classify(const struct gpnn_model *model, size_t chan
 {
   const struct kind *kind = model->kind;
   if (kind->ops->classify == NULL) return cannot(kind, "predicts no classes", err);
+  if (gpnn_missing_any(model, query))
+    return gpnn_missing_classify(model, channel, query, p, nearest, counts, err);
   return kind->ops->classify(model->state, channel, query, p, nearest, counts, err);
 }
 

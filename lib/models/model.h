@@ -102,7 +102,8 @@ struct gpnn_model_options {
    * its own neighbours.  Rows that are training rows, have groups or bring candidates are not
    * grouped. */
   size_t share;
-  int threads; /* at least 1 */
+  size_t draws; /* of what a row to predict lacks (models/missing.h); 0: GPNN_MISSING_DRAWS */
+  int threads;  /* at least 1 */
   const struct gpnn_grid_posterior_options
       *grid; /* of the model of a grid, but for its threads; borrowed while one is made; NULL: its
                 defaults (models/grid/grid.h) */
@@ -111,7 +112,7 @@ struct gpnn_model_options {
 /* Rows to predict; all borrowed. */
 struct gpnn_query {
   size_t n;
-  const double *x;          /* n by d */
+  const double *x;          /* n by d; NaN: an input that is missing (models/missing.h) */
   const double *regressors; /* n by n_regressors; NULL: there are none */
   const int64_t *self;      /* n: the training row that each row is, and which is therefore excluded
                                from its neighbours, or -1; NULL: none is a training row */

@@ -19,6 +19,7 @@ struct output {
   double debias;        /* factor on the difference from the mean function */
   double scale, centre; /* of the units asked for */
   double *terms;        /* owned: of the mean function at one row */
+  double *x;            /* owned; d: its inputs, at their mean where they are missing */
   struct gpnn_target_warp target;
   struct gpnn_warp transform;         /* of 'target' */
   const struct gpnn_warp *warp;       /* 'transform', or NULL: the target has none */
@@ -108,7 +109,8 @@ static enum gpnn_status output_init(struct output *output, const struct gpnn_mod
                                           : 1,
                             .scale = original ? dataset->scaling.y_sd : 1,
                             .centre = original ? dataset->scaling.y_mean : 0,
-                            .terms = gpnn_alloc(most_terms(parameters), 1, sizeof *output->terms)};
+                            .terms = gpnn_alloc(most_terms(parameters), 1, sizeof *output->terms),
+                            .x = gpnn_alloc(dataset->d, 1, sizeof *output->x)};
   if (parameters->transform.kind != GPNN_TRANSFORM_NONE) {
     output->target = (struct gpnn_target_warp){.transform = &parameters->transform,
                                                .centre = original ? 0 : dataset->scaling.y_mean,
@@ -117,7 +119,7 @@ static enum gpnn_status output_init(struct output *output, const struct gpnn_mod
     output->warp = &output->transform;
   }
   output_of_atom(output, options);
-  if (output->terms == NULL) return gpnn_fail_memory(err, "for predictions");
+  if (output->terms == NULL || output->x == NULL) return gpnn_fail_memory(err, "for predictions");
   return gpnn_likelihood_is_of_counts(parameters->likelihood)
              ? output_of_counts(output, options->units, options->latent, err)
              : GPNN_OK;
@@ -171,8 +173,10 @@ enum gpnn_status gpnn_predictor_new(struct gpnn_predictor **predictor,
 void gpnn_predictor_free(struct gpnn_predictor *predictor)
 {
   if (predictor == NULL) return;
-  for (size_t c = 0; c < predictor->n_channels && predictor->outputs != NULL; c++)
+  for (size_t c = 0; c < predictor->n_channels && predictor->outputs != NULL; c++) {
     free(predictor->outputs[c].terms);
+    free(predictor->outputs[c].x);
+  }
   free(predictor->outputs);
   free(predictor->mean);
   free(predictor->variance);
@@ -211,7 +215,9 @@ static struct gpnn_latent_row prior_of(const struct output *output,
 {
   const struct gpnn_mean_function *mean = &member->mean;
   size_t d = output->dataset->d, p = output->dataset->n_regressors, n_terms = mean->n_coefficients;
-  const double *x = rows->x + i * d, *regressors = row_of(rows->regressors, p, i);
+  const double *given = rows->x + i * d, *regressors = row_of(rows->regressors, p, i);
+  double *x = output->x;
+  for (size_t j = 0; j < d; j++) x[j] = isnan(given[j]) ? 0 : given[j];
   struct gpnn_latent_row prior = {
       .mean = gpnn_mean_value(mean->kind, mean->coefficients, d, x, p, regressors),
       .variance = member->covariance.kernelscale,

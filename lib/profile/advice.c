@@ -184,7 +184,7 @@ static void judge_values(struct gpnn_advice *advice, const struct gpnn_profile *
   size_t n = gpnn_profile_numbers(column), others = count_others(column);
   this->kind = GPNN_ADVICE_NUMBERS;
   if (n + others == 0) {
-    drop(this, GPNN_DROP_EMPTY);
+    if (!this->may_lack) drop(this, GPNN_DROP_EMPTY);
   } else if (are_classes(column)) {
     judge_classes(this, column);
   } else if (are_numbers(column)) {
@@ -198,12 +198,13 @@ static void judge_values(struct gpnn_advice *advice, const struct gpnn_profile *
   }
 }
 
-/* Cells that are not numbers as the table is read so far. */
-static size_t count_bad(const struct gpnn_column_profile *column)
+/* Cells that cannot be used as the table is read so far. */
+static size_t count_bad(const struct gpnn_column_profile *column, bool may_lack)
 {
   const struct gpnn_odd_cells *odd = column->odd;
-  if (odd == NULL) return column->n_missing;
-  return column->n_missing + odd->n_written + odd->n_affixed + odd->n_not_finite + odd->n_dates +
+  size_t n_missing = may_lack ? 0 : column->n_missing;
+  if (odd == NULL) return n_missing;
+  return n_missing + odd->n_written + odd->n_affixed + odd->n_not_finite + odd->n_dates +
          odd->n_text + odd->n_like_missing;
 }
 
@@ -212,7 +213,8 @@ static void judge_column(struct gpnn_advice *advice, const struct gpnn_profile *
 {
   const struct gpnn_column_profile *column = &profile->columns[j];
   struct gpnn_column_advice *this = &advice->columns[j];
-  this->n_bad = count_bad(column);
+  this->may_lack = profile->takes_missing && column->role == GPNN_PROFILE_INPUT;
+  this->n_bad = count_bad(column, this->may_lack);
   if (column->role == GPNN_PROFILE_UNUSED) {
     this->kind = GPNN_ADVICE_UNUSED;
   } else if (column->role == GPNN_PROFILE_CODED || column->role == GPNN_PROFILE_LABELS) {
@@ -224,7 +226,7 @@ static void judge_column(struct gpnn_advice *advice, const struct gpnn_profile *
     for (size_t i = 0; i < column->n_codes; i++)
       n_missing += is_far(column, &column->codes[i]) ? column->codes[i].n : 0;
     if (this->kind != GPNN_ADVICE_DROP && column->role == GPNN_PROFILE_INPUT && !column->is_named &&
-        n_missing > profile->n_rows / 2)
+        !this->may_lack && n_missing > profile->n_rows / 2)
       drop(this, GPNN_DROP_MOSTLY_MISSING);
   }
 }
@@ -379,6 +381,9 @@ static bool is_needed(const void *context, const struct gpnn_lack *lack)
 {
   const struct gpnn_advice *advice = context;
   const struct gpnn_column_advice *column = &advice->columns[lack->column];
+  bool is_missing = lack->why == GPNN_WHY_MISSING || lack->why == GPNN_WHY_LIKE_MISSING ||
+                    lack->why == GPNN_WHY_CODE;
+  if (column->may_lack && is_missing) return false;
   switch (column->kind) {
   case GPNN_ADVICE_DROP:
   case GPNN_ADVICE_UNUSED:

@@ -14,13 +14,13 @@
  *   dropped     texts that are all different, more of them than in a category, or always the same;
  *               numbers that count the rows, in a column named like an id; numbers in several
  *               units, or with another decimal mark than other columns have; columns without any
- *               value, and those that lack it in more than half of the rows: keeping such a column
- *               would cost more rows than it describes
+ *               value, and unless rows may lack inputs those that lack it in more than half of
+ *               the rows: keeping such a column would cost more rows than it describes
  *   missing     texts such as n/a in columns of numbers or dates, unless a category has them too;
  *               numbers such as -999 that occur at least twice and are farther from all other
  *               numbers of the column than these are from each other
- *   rows        those that still lack a value are left out; if these are more than half, inputs are
- *               dropped, those that lack most values first, until they are not
+ *   rows        those that still lack a value, and may not, are left out; if these are more than
+ * half, inputs are dropped, those that lack most values first, until they are not
  *
  * If the target was not asked for and is neither numbers nor classes, it becomes the last column of
  * numbers.
@@ -65,6 +65,7 @@ struct gpnn_column_advice {
   enum gpnn_advice_reason reason;    /* of GPNN_ADVICE_DROP */
   const char *format, *other_format; /* of dates: static texts; the other one, or NULL, reads them
                                         all too */
+  bool may_lack;                     /* an input, whose values may be missing */
   size_t n_bad;                      /* cells that cannot be used as they are */
   size_t n_levels;                   /* of texts; GPNN_LEVELS_MAX: at least */
   bool needs_classes;                /* classes some of which are numbers, so that it has to be said

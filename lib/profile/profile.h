@@ -147,6 +147,7 @@ struct gpnn_column_profile {
 /* A zeroed profile may be released. */
 struct gpnn_profile {
   const struct gpnn_table *table; /* borrowed; outlives the profile */
+  bool takes_missing;             /* set by the caller: inputs may be missing */
   size_t n_columns;
   struct gpnn_column_profile *columns; /* owned; of all columns of the table */
   size_t n_rows;                       /* records added */

@@ -106,6 +106,12 @@ struct gpnn_schema {
   struct gpnn_notation notation; /* of the training table; its texts are owned */
 };
 
+/* What becomes of rows that lack inputs. */
+enum gpnn_missing {
+  GPNN_MISSING_AUTO = 0, /* training fills them in, and they are predicted from what they have */
+  GPNN_MISSING_DROP = 1, /* they are bad rows */
+};
+
 /* What a user asks for: each text a LIST (table/columns.h), or NULL for the default.  Zeroed, all
  * are defaults. */
 struct gpnn_roles {
@@ -119,6 +125,7 @@ struct gpnn_roles {
   const char *exposure;   /* one column; default: none.  Rules out 'row_noise' and 'offsets' */
   const char *by;         /* one column, the groups of rows; default: none */
   bool classes;           /* all targets are classes; otherwise they are numbers as yet */
+  enum gpnn_missing missing;
   size_t n_dates;
   const char *const *dates; /* inputs and regressors that are dates: each text "LIST", which means
                                ISO 8601, or "LIST=FORMAT" (table/date.h) */
@@ -154,6 +161,8 @@ struct gpnn_columns_map {
   struct gpnn_level_order *orders; /* owned, one for each input */
   size_t n_targets;
   struct gpnn_level_order *classes; /* owned, one for each target */
+  bool takes_missing; /* an input may be missing: a number, a date or a position is NaN then, and a
+                         category has the level "".  Set by the caller; false: such rows are bad */
 };
 
 /*

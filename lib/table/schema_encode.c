@@ -28,17 +28,31 @@ static void point_on_sphere(double latitude, double longitude, double *features)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
+/* What says which level a row has: its field, or where that is missing an empty one, whose level is
+ * one like any other.  NULL: it must not be missing. */
+static const struct gpnn_field *level_field(const struct gpnn_columns_map *map,
+                                            const struct gpnn_column *column,
+                                            const struct gpnn_table *table,
+                                            const struct gpnn_field *field)
+{
+  static const struct gpnn_field empty = {"", 0};
+  if (!gpnn_field_is_missing(table, field)) return field;
+  return map->takes_missing && column->kind == GPNN_COLUMN_CATEGORY ? &empty : NULL;
+}
+
 /* Reads a category's level into '*level'; '*is_known' is false if training has not seen it. */
 static enum gpnn_status read_level(const struct gpnn_schema *schema,
                                    const struct gpnn_columns_map *map, size_t input,
                                    const struct gpnn_table *table, const struct gpnn_record *record,
                                    bool *is_known, size_t *level, struct gpnn_error *err)
 {
-  const struct gpnn_field *field = &record->fields[map->inputs[input]];
-  if (gpnn_field_is_missing(table, field))
+  const struct gpnn_column *column = &schema->inputs[input];
+  const struct gpnn_field *field =
+      level_field(map, column, table, &record->fields[map->inputs[input]]);
+  if (field == NULL)
     return gpnn_columns_fail_field(table, record, map->inputs[input], "missing value", false, err);
-  *is_known = gpnn_schema_find_level(&schema->inputs[input], &map->orders[input],
-                                     gpnn_table_values(table), field, level);
+  *is_known =
+      gpnn_schema_find_level(column, &map->orders[input], gpnn_table_values(table), field, level);
   return GPNN_OK;
 }
 
@@ -53,6 +67,18 @@ static enum gpnn_status read_number(const struct gpnn_column *column, size_t pos
              : gpnn_columns_date(table, record, position, column->date, value, err);
 }
 
+/* Reads an input that is no category; NaN if it is missing and may be. */
+static enum gpnn_status read_input(const struct gpnn_schema *schema,
+                                   const struct gpnn_columns_map *map, size_t input,
+                                   const struct gpnn_table *table, const struct gpnn_record *record,
+                                   double *value, struct gpnn_error *err)
+{
+  size_t position = map->inputs[input];
+  *value = NAN;
+  if (map->takes_missing && gpnn_field_is_missing(table, &record->fields[position])) return GPNN_OK;
+  return read_number(&schema->inputs[input], position, table, record, value, err);
+}
+
 /* Reads a coordinate of a point on a circle or on the sphere, whose degrees must be in range. */
 static enum gpnn_status read_coordinate(const struct gpnn_schema *schema,
                                         const struct gpnn_columns_map *map, size_t input,
@@ -61,8 +87,7 @@ static enum gpnn_status read_coordinate(const struct gpnn_schema *schema,
                                         struct gpnn_error *err)
 {
   enum gpnn_column_kind kind = schema->inputs[input].kind;
-  enum gpnn_status status =
-      read_number(&schema->inputs[input], map->inputs[input], table, record, value, err);
+  enum gpnn_status status = read_input(schema, map, input, table, record, value, err);
   if (status == GPNN_OK && kind == GPNN_COLUMN_LATITUDE && fabs(*value) > 90)
     status = gpnn_columns_fail_field(table, record, map->inputs[input],
                                      "not a latitude from -90 to 90 degrees", true, err);
@@ -80,7 +105,7 @@ static enum gpnn_status read_cell(const struct gpnn_schema *schema,
 {
   const struct gpnn_column *column = &schema->inputs[input];
   if (column->kind == GPNN_COLUMN_NUMBER)
-    return read_number(column, map->inputs[input], table, record, cell, err);
+    return read_input(schema, map, input, table, record, cell, err);
   if (column->kind != GPNN_COLUMN_CATEGORY)
     return read_coordinate(schema, map, input, table, record, cell, err);
   bool is_known = false;
@@ -115,7 +140,8 @@ enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema, const struct gpnn
   for (size_t i = 0; i < schema->n_inputs; i++) {
     struct gpnn_column *column = &schema->inputs[i];
     if (!is_new_level(column, cells[i])) continue;
-    const struct gpnn_field *field = &record->fields[map->inputs[i]];
+    const struct gpnn_field *field =
+        level_field(map, column, table, &record->fields[map->inputs[i]]);
     enum gpnn_status status =
         gpnn_schema_add_level(column, &map->orders[i], gpnn_table_values(table), field, err);
     if (status == GPNN_OK) continue;
@@ -213,7 +239,7 @@ static enum gpnn_status encode_input(const struct gpnn_schema *schema,
   size_t level = 0;
   double value = 0, other = 0;
   if (column->kind == GPNN_COLUMN_NUMBER)
-    return read_number(column, map->inputs[input], table, record, features, err);
+    return read_input(schema, map, input, table, record, features, err);
   if (column->kind == GPNN_COLUMN_NAMES)
     return encode_name(schema, map, input, table, record, features, err);
   if (column->kind == GPNN_COLUMN_LONGITUDE) return GPNN_OK; /* read with its latitude */

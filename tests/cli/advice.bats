@@ -26,14 +26,13 @@ make() {
  id 100 texts, all different, "u1" (line 2) --drop id
  city 100 2 different texts, "Bath" (line 2) --one-hot city
  sold 100 dates, "2/2/2020" (line 2) --date sold=%d/%m/%Y
- area 1 "n/a" for missing (line 8) --na n/a --skip-bad
+ area 1 "n/a" for missing (line 8) --na n/a
  price 100 numbers, "1,000.5" (line 2) --thousands
  '"'"'sold'"'"' is a trend; what repeats is said by, say, --period sold=year,sold=week
- 1 of 100 rows lack a value and are left out by --skip-bad
  try this:
- gpnn-index -o t.gpi --drop id --one-hot city --date sold=%d/%m/%Y --thousands --na n/a --skip-bad t.csv'
+ gpnn-index -o t.gpi --drop id --one-hot city --date sold=%d/%m/%Y --thousands --na n/a t.csv'
   bash -c "$(<typed.sh)"
-  assert_equal "$(gpnn-info t.gpi | value skipped-rows)" 1
+  assert_equal "$(gpnn-info t.gpi | value skipped-rows)" 0
 }
 
 @test "a single bad cell keeps its own message, and the command leaves its row out" {
@@ -98,17 +97,17 @@ make() {
 
 @test "more than a fifth of the rows go only with --skip-bad=all, and columns before half of them" {
   make a,b,y 100 'i, (i % 10 < 3 ? "" : i), i'
-  report
-  assert_equal "$(<typed.sh)" 'gpnn-index -o t.gpi --skip-bad=all t.csv'
+  report --missing drop
+  assert_equal "$(<typed.sh)" 'gpnn-index --missing drop -o t.gpi --skip-bad=all t.csv'
   grep -q '30 of 100 rows lack a value: more than a fifth' report.txt
   bash -c "$(<typed.sh)"
   make a,b,c,y 100 'i, (i % 10 < 3 ? "" : i), (i % 10 >= 4 && i % 10 < 8 ? "" : i), i'
   rm t.gpi
-  report
-  assert_equal "$(<typed.sh)" 'gpnn-index -o t.gpi --drop c --skip-bad=all t.csv'
+  report --missing drop
+  assert_equal "$(<typed.sh)" 'gpnn-index --missing drop -o t.gpi --drop c --skip-bad=all t.csv'
   make a,b,y 100 'i, (i % 10 < 6 ? "" : i), i'
-  report
-  assert_equal "$(<typed.sh)" 'gpnn-index -o t.gpi --drop b t.csv'
+  report --missing drop
+  assert_equal "$(<typed.sh)" 'gpnn-index --missing drop -o t.gpi --drop b t.csv'
 }
 
 @test "a wide table gets a short report and a short command" {

@@ -73,7 +73,7 @@ c",in,P,NA'
 
 @test "a row that cannot be predicted has NA for all of it" {
   prepare_classes
-  printf 'x,y,where\n0,z,in\n0,0,in\n,0,mid\n' >bad.csv
+  printf 'x,y,where\n0,z,in\n0,0,in\nz,0,mid\n' >bad.csv
   gpnn-predict -q c.gpi -p c.par --skip-bad bad.csv >p.csv
   assert_equal "$(sed -n '2p;4p' p.csv)" "in,NA,NA,NA,NA
 mid,NA,NA,NA,NA"

@@ -252,7 +252,7 @@ by_hand() {
 }
 
 @test "bad rows of the table to predict become NA and are counted" {
-  awk 'NR == 3 { $1 = "NA" } NR == 5 { $2 = "" } { print }' OFS='\t' test.tsv >holes.tsv
+  awk 'NR == 3 { $1 = "?" } NR == 5 { $2 = "inf" } { print }' OFS='\t' test.tsv >holes.tsv
   gpnn --effort fast train.tsv holes.tsv >p.tsv 2>report.txt
   assert_equal "$(wc -l <p.tsv)" 41
   assert_equal "$(column mean p.tsv | grep -c NA)" 2

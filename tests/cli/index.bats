@@ -320,7 +320,7 @@ gpnn-index: wild.tsv: if so,
   try this:
     gpnn-index --calibration-rows 0 -o t.gpi --na -99999 --skip-bad wild.tsv"
   bash -c "$(sed -n 's/^    //p' err.txt)"
-  assert_equal "$(gpnn-info t.gpi | value skipped-rows)" 6
+  assert_equal "$(gpnn-info t.gpi | value incomplete-rows)" 6
   assert_equal "$(gpnn-info t.gpi | grep '^limits' | cut -f 2)" x2
   awk -F '\t' -v OFS='\t' 'NR > 1 && NR % 60 == 0 { $1 = 1e6 + NR } { print }' clean.tsv >slips.tsv
   gpnn-index --calibration-rows 0 -o t.gpi slips.tsv 2>err.txt

@@ -51,7 +51,7 @@ member() {
 }
 
 @test "gpnn-index reports rows left out, by reason and column" {
-  { printf 'a"\x01\tb\ty\n'; make_table 60 2 | sed 1d; printf '1\t?\t2\n1\tx\t2\n1\n\t1\t1\n'; } >t.tsv
+  { printf 'a"\x01\tb\ty\n'; make_table 60 2 | sed 1d; printf '1\t?\t2\n1\tx\t2\n1\nz\t1\t1\n'; } >t.tsv
   gpnn-index --json --skip-bad -o t.gpi t.tsv 2>report.json >out
   [ ! -s out ]
   assert_equal "$(member tool)" gpnn-index

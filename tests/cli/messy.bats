@@ -165,7 +165,7 @@ rows() {
 
 @test "inputs that were named are not dropped, and advice that was followed is not given again" {
   for i in {1..60}; do echo "k$i,$i,$((i % 7)),$((i % 13 == 5 ? 0 : i % 11)),$((i * i % 17))"; done |
-    sed '1i name,id,a,b,y' | awk -F, -v OFS=, 'NR % 9 == 3 { $4 = "." } { print }' >t.csv
+    sed '1i name,id,a,b,y' | awk -F, -v OFS=, 'NR % 9 == 3 { $5 = "." } { print }' >t.csv
   assert_fails_all() { gpnn-index --auto "$@" -o t.gpi t.csv 2>err && complain 'no failure'; [[ ! -e t.gpi ]]; }
   assert_fails_all --na . -x name,a,b
   grep -q "'name' is named by -x, but cannot be an input as it is: leave it out of -x" err

@@ -64,6 +64,8 @@ make_halves() {
   gpnn-index -o t.gpi t.tsv
   make_parameters matern32 0.5 1 0.04 9 >t.par
   npy '>f8' '(3, 1)' 3f e0 0 0 0 0 0 0 7f f8 0 0 0 0 0 0 7f f0 0 0 0 0 0 0 >x.npy
+  assert_fails 1 "x.npy: row 3: column '1': not a finite number" gpnn-predict t.gpi -p t.par x.npy
+  gpnn-index -q --missing drop -o t.gpi t.tsv
   assert_fails 1 "x.npy: row 2: column '1': missing value" gpnn-predict t.gpi -p t.par x.npy
   gpnn-predict -q --skip-bad t.gpi -p t.par x.npy >p.tsv
   assert_equal "$(tail -n 2 p.tsv)" $'NA\tNA\nNA\tNA'

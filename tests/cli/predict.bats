@@ -87,7 +87,7 @@ header() {
 
 @test "a bad row stops the run and is reported, or is predicted NA" {
   prepare
-  awk -F '\t' -v OFS='\t' 'NR == 5 { $2 = "oops" } NR == 8 { $1 = "" } 1' test.tsv >bad.tsv
+  awk -F '\t' -v OFS='\t' 'NR == 5 { $2 = "oops" } NR == 8 { $1 = "-" } 1' test.tsv >bad.tsv
   assert_fails 1 "bad.tsv:5: column 'x2': not a number: \"oops\"" \
     gpnn-predict t.gpi -p t.par bad.tsv -o out.tsv
   gpnn-predict t.gpi -p t.par --skip-bad bad.tsv >out.tsv 2>err.txt

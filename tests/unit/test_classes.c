@@ -126,7 +126,7 @@ static void a_bad_row_brings_no_class(void **state)
   const struct gpnn_training_reading how = {.skip_bad = true, .threads = 1};
   struct gpnn_training training = GPNN_TRAINING_INIT;
   struct gpnn_table *table = NULL;
-  const char *path = scratch_text("t.csv", "x,z,y\n1,1,b\n,2,a\n3,?,c\n4,5,b\n6,7,d\n");
+  const char *path = scratch_text("t.csv", "x,z,y\n1,1,b\n?,2,a\n3,?,c\n4,5,b\n6,7,d\n");
   assert_ok(gpnn_table_open(&table, path, &as_usual, &err));
   assert_ok(
       gpnn_training_begin(&training, table, &(struct gpnn_roles){0}, scratch_path("t.gpi"), &err));

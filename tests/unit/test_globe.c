@@ -25,8 +25,10 @@ static void place(double lat, double lon, double *row)
   row[3] = GPNN_EARTH_RADIUS * sin(radians * lat) + 12;
 }
 
-static const struct gpnn_coordinate coordinates[] = {
-    {0, 0, 0, false}, {1, 1, 1, true}, {2, 2, 1, true}, {3, 3, 1, true}};
+static const struct gpnn_coordinate coordinates[] = {{0, 0, 0, false, false},
+                                                     {1, 1, 1, true, false},
+                                                     {1, 2, 1, true, false},
+                                                     {1, 3, 1, true, false}};
 
 static struct gpnn_dataset dataset_of(size_t n, const double *x)
 {

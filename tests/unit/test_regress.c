@@ -9,7 +9,7 @@
 
 enum { N = 50, D = 2, P = 2 };
 
-static const struct gpnn_coordinate inputs[D] = {{0, 0, 0, false}, {1, 1, 1, false}};
+static const struct gpnn_coordinate inputs[D] = {{0, 0, 0, false, false}, {1, 1, 1, false, false}};
 
 /* Rows with two regressors and known noise; group 0 is the first input. */
 struct setting {
@@ -317,7 +317,7 @@ static void inputs_that_were_scaled_are_told_in_their_units(void **state)
   double mean[] = {10, 20, 30}, weight[] = {0.5, 0, 0.1}; /* the second was constant */
   struct gpnn_column columns[3] = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
   struct gpnn_coefficient_units units = {0};
-  static const struct gpnn_coordinate kept[] = {{0, 0, 0, false}, {2, 2, 1, false}};
+  static const struct gpnn_coordinate kept[] = {{0, 0, 0, false, false}, {2, 2, 1, false, false}};
   set_up(&s, N, GPNN_MEAN_LINEAR);
   s.dataset.schema.n_inputs = s.dataset.scaling.n_in = 3;
   s.dataset.schema.inputs = columns;

@@ -1,0 +1,144 @@
+#include "dataset/missing.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+size_t gpnn_lacks_bytes(size_t n_inputs)
+{
+  return (n_inputs + CHAR_BIT - 1) / CHAR_BIT;
+}
+
+void gpnn_lacks_note(unsigned char *bits, size_t i)
+{
+  bits[i / CHAR_BIT] |= (unsigned char)(1u << i % CHAR_BIT);
+}
+
+bool gpnn_lacks(const unsigned char *bits, size_t i)
+{
+  return (bits[i / CHAR_BIT] >> i % CHAR_BIT) & 1u;
+}
+
+bool gpnn_dataset_takes_missing(const struct gpnn_dataset *dataset)
+{
+  return !dataset->drops_missing && dataset->coordinates != NULL && dataset->x != NULL;
+}
+
+bool gpnn_row_is_incomplete(size_t d, const double *x)
+{
+  for (size_t j = 0; j < d; j++)
+    if (isnan(x[j])) return true;
+  return false;
+}
+
+/* What a training row lacks; NULL: nothing. */
+static const unsigned char *lacks_of(const struct gpnn_dataset *dataset, size_t row)
+{
+  return dataset->lacks == NULL ? NULL
+                                : dataset->lacks + row * gpnn_lacks_bytes(dataset->schema.n_inputs);
+}
+
+size_t gpnn_missing_rows(const struct gpnn_dataset *dataset, size_t i)
+{
+  size_t n = 0;
+  for (size_t row = 0; row < dataset->n && dataset->lacks != NULL; row++)
+    n += gpnn_lacks(lacks_of(dataset, row), i) ? 1 : 0;
+  return n;
+}
+
+/* How many lacked any. */
+static size_t count_incomplete(const struct gpnn_dataset *dataset)
+{
+  size_t bytes = gpnn_lacks_bytes(dataset->schema.n_inputs), n = 0;
+  for (size_t row = 0; row < dataset->n && dataset->lacks != NULL; row++) {
+    const unsigned char *lacks = lacks_of(dataset, row);
+    bool any = false;
+    for (size_t b = 0; b < bytes; b++) any = any || lacks[b] != 0;
+    n += any ? 1 : 0;
+  }
+  return n;
+}
+
+struct gpnn_missing_count gpnn_missing_count(const struct gpnn_dataset *dataset)
+{
+  const struct gpnn_schema *schema = &dataset->schema;
+  struct gpnn_missing_count count = {.n_rows = count_incomplete(dataset)};
+  size_t n_columns = 0;
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    if (gpnn_schema_is_repeat(schema, i)) continue;
+    size_t n = gpnn_missing_rows(dataset, i);
+    n_columns++;
+    count.n_cells += n;
+    count.n_inputs += n > 0 ? 1 : 0;
+  }
+  count.share = (double)count.n_cells / ((double)dataset->n * (double)n_columns);
+  return count;
+}
+
+void gpnn_missing_restore(const struct gpnn_dataset *dataset, size_t row, double *x)
+{
+  const unsigned char *lacks = lacks_of(dataset, row);
+  memcpy(x, dataset->x + row * dataset->d, dataset->d * sizeof *x);
+  for (size_t j = 0; j < dataset->d && lacks != NULL; j++)
+    if (gpnn_lacks(lacks, dataset->coordinates[j].input)) x[j] = NAN;
+}
+
+/* ---- draws --------------------------------------------------------------------------------- */
+
+/* A training row that may complete another: how far it is in what that has, beyond all others if it
+ * lacks some of the rest itself. */
+struct donor {
+  double distance;
+  size_t row;
+};
+
+/* Every how many training rows one is looked at. */
+static size_t spacing(const struct gpnn_dataset *dataset)
+{
+  enum { MOST = 8192, LEAST = 1024, MOST_NUMBERS = 1 << 20 };
+  size_t rows = MOST_NUMBERS / dataset->d;
+  if (rows > MOST) rows = MOST;
+  if (rows < LEAST) rows = LEAST;
+  return (dataset->n + rows - 1) / rows;
+}
+
+/* The squared distance of a training row, which is not finished beyond 'most'. */
+static double distance(const struct gpnn_dataset *dataset, const double *x, size_t row, double most)
+{
+  static const double incomplete = 1e300; /* added once: the order of such rows is kept by ties */
+  const double *y = dataset->x + row * dataset->d;
+  const unsigned char *lacks = lacks_of(dataset, row);
+  double sum = 0;
+  for (size_t j = 0; j < dataset->d && sum <= most; j++) {
+    if (!isnan(x[j]))
+      sum += (x[j] - y[j]) * (x[j] - y[j]);
+    else if (lacks != NULL && gpnn_lacks(lacks, dataset->coordinates[j].input))
+      return incomplete;
+  }
+  return sum;
+}
+
+/* Puts a row in its place among the nearest so far, of which there are '*n', up to 'most'. */
+static void insert(struct donor *nearest, size_t *n, size_t most, struct donor donor)
+{
+  if (*n == most && donor.distance >= nearest[most - 1].distance) return;
+  size_t at = *n < most ? (*n)++ : most - 1;
+  for (; at > 0 && nearest[at - 1].distance > donor.distance; at--) nearest[at] = nearest[at - 1];
+  nearest[at] = donor;
+}
+
+void gpnn_missing_draw(const struct gpnn_dataset *dataset, const double *x, int64_t but,
+                       size_t n_draws, double *draws)
+{
+  struct donor nearest[GPNN_MISSING_DRAWS_MOST];
+  size_t step = spacing(dataset), d = dataset->d, n = 0;
+  for (size_t row = 0; row < dataset->n; row += step) {
+    if ((int64_t)row == but) continue;
+    double most = n < n_draws ? INFINITY : nearest[n - 1].distance;
+    insert(nearest, &n, n_draws, (struct donor){distance(dataset, x, row, most), row});
+  }
+  for (size_t k = 0; k < n_draws; k++) {
+    const double *donor = dataset->x + (n == 0 ? 0 : nearest[k % n].row) * d;
+    for (size_t j = 0; j < d; j++) draws[k * d + j] = isnan(x[j]) ? donor[j] : x[j];
+  }
+}

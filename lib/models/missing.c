@@ -1,0 +1,287 @@
+#include "models/missing.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "dataset/missing.h"
+#include "linalg/arrays.h"
+
+/* ---- rows in place of rows ----------------------------------------------------------------- */
+
+/* A query with draws in place of each row that lacks inputs, and none of a row without any. */
+struct drawn {
+  const struct gpnn_dataset *dataset;
+  const struct gpnn_query *given;
+  struct gpnn_query query;
+  size_t *first; /* given->n + 1: where the rows of each row begin */
+  size_t n_draws;
+  double *x, *regressors;
+  int64_t *self, *candidates;
+  uint32_t *group;
+  struct gpnn_arrays *first_array, *arrays; /* owned: those above */
+};
+
+bool gpnn_missing_any(const struct gpnn_model *model, const struct gpnn_query *query)
+{
+  size_t d = gpnn_model_channel(model, 0)->dataset->d;
+  return query->x != NULL && gpnn_row_is_incomplete(query->n * d, query->x);
+}
+
+static bool lacks_all(size_t d, const double *x)
+{
+  for (size_t j = 0; j < d; j++)
+    if (!isnan(x[j])) return false;
+  return true;
+}
+
+/* How many rows are predicted in place of one. */
+static size_t rows_for(const struct drawn *drawn, size_t i)
+{
+  size_t d = drawn->dataset->d;
+  const double *x = drawn->given->x + i * d;
+  if (lacks_all(d, x)) return 0;
+  return gpnn_row_is_incomplete(d, x) ? drawn->n_draws : 1;
+}
+
+static enum gpnn_status make_room(struct drawn *drawn, struct gpnn_error *err)
+{
+  const struct gpnn_query *given = drawn->given;
+  size_t p = drawn->dataset->n_regressors, n = 0;
+  drawn->first_array = GPNN_ARRAYS(GPNN_ARRAY(drawn->first, given->n + 1, 1));
+  if (drawn->first_array == NULL) return gpnn_fail_memory(err, "for rows that lack inputs");
+  for (size_t i = 0; i < given->n; i++) {
+    drawn->first[i] = n;
+    n += rows_for(drawn, i);
+  }
+  drawn->first[given->n] = n;
+  drawn->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(drawn->x, n, drawn->dataset->d),
+      GPNN_ARRAY_IF(given->regressors != NULL, drawn->regressors, n, p),
+      GPNN_ARRAY_IF(given->self != NULL, drawn->self, n, 1),
+      GPNN_ARRAY_IF(given->group != NULL, drawn->group, n, 1),
+      GPNN_ARRAY_IF(given->candidates != NULL, drawn->candidates, n, given->n_candidates));
+  if (drawn->arrays == NULL) return gpnn_fail_memory(err, "for rows that lack inputs");
+  drawn->query = *given;
+  drawn->query.n = n;
+  drawn->query.x = drawn->x;
+  drawn->query.regressors = drawn->regressors;
+  drawn->query.self = drawn->self;
+  drawn->query.group = drawn->group;
+  drawn->query.candidates = drawn->candidates;
+  return GPNN_OK;
+}
+
+/* Everything of a row but its inputs is that of the row that it stands for. */
+static void copy_rest(const struct drawn *drawn, size_t i, size_t to)
+{
+  const struct gpnn_query *given = drawn->given;
+  size_t p = drawn->dataset->n_regressors, c = given->n_candidates;
+  if (drawn->regressors != NULL)
+    memcpy(drawn->regressors + to * p, given->regressors + i * p, p * sizeof *given->regressors);
+  if (drawn->self != NULL) drawn->self[to] = given->self[i];
+  if (drawn->group != NULL) drawn->group[to] = given->group[i];
+  if (drawn->candidates != NULL)
+    memcpy(drawn->candidates + to * c, given->candidates + i * c, c * sizeof *given->candidates);
+}
+
+static void draw_row(void *context, size_t thread, size_t i)
+{
+  const struct drawn *drawn = context;
+  size_t d = drawn->dataset->d, from = drawn->first[i], n = drawn->first[i + 1] - from;
+  const double *x = drawn->given->x + i * d;
+  (void)thread;
+  if (n == 1 && !gpnn_row_is_incomplete(d, x))
+    memcpy(drawn->x + from * d, x, d * sizeof *x);
+  else if (n > 0)
+    gpnn_missing_draw(drawn->dataset, x, drawn->given->self == NULL ? -1 : drawn->given->self[i], n,
+                      drawn->x + from * d);
+  for (size_t k = 0; k < n; k++) copy_rest(drawn, i, from + k);
+}
+
+static enum gpnn_status draw(struct drawn *drawn, const struct gpnn_model *model,
+                             const struct gpnn_query *query, struct gpnn_error *err)
+{
+  const struct gpnn_model_options *options = gpnn_model_options(model);
+  *drawn = (struct drawn){.dataset = gpnn_model_channel(model, 0)->dataset,
+                          .given = query,
+                          .n_draws = options->draws > 0 ? options->draws : GPNN_MISSING_DRAWS};
+  enum gpnn_status status = make_room(drawn, err);
+  if (status == GPNN_OK) gpnn_threads_each(options->threads, query->n, 1, draw_row, drawn);
+  return status;
+}
+
+static void drawn_release(struct drawn *drawn)
+{
+  gpnn_arrays_free(drawn->first_array);
+  gpnn_arrays_free(drawn->arrays);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------- */
+
+/* Mean and variance of a target over the training rows, but for the noise. */
+static void find_marginal(const struct gpnn_channel *channel, double *mean, double *variance)
+{
+  const struct gpnn_dataset *dataset = channel->dataset;
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < dataset->n; i++) sum += dataset->y[i];
+  *mean = sum / (double)dataset->n;
+  for (size_t i = 0; i < dataset->n; i++)
+    squares += (dataset->y[i] - *mean) * (dataset->y[i] - *mean);
+  *variance = fmax(0, squares / (double)dataset->n - gpnn_parameters_noise(channel->parameters));
+}
+
+/* Writes the mean of 'n' numbers, if they are wanted. */
+static void average(size_t n, const double *from, double *to)
+{
+  double sum = 0;
+  if (to == NULL) return;
+  for (size_t k = 0; k < n; k++) sum += from[k];
+  *to = sum / (double)n;
+}
+
+/* What the differences between the draws' means add to the variance. */
+static double disagreement(size_t n, const double *mean)
+{
+  double centre, sum = 0;
+  if (n < 2) return 0;
+  average(n, mean, &centre);
+  for (size_t k = 0; k < n; k++) sum += (mean[k] - centre) * (mean[k] - centre);
+  return sum / (double)n * (double)(n + 1) / (double)(n - 1);
+}
+
+static double *at(double *array, size_t i)
+{
+  return array == NULL ? NULL : array + i;
+}
+
+static void put(double *array, size_t i, double value)
+{
+  if (array != NULL) array[i] = value;
+}
+
+/* Combines the predictions of the draws for row 'i', entry 'to' of what is asked for. */
+static void combine_row(const struct drawn *drawn, const struct gpnn_latent *of, size_t channel,
+                        size_t i, size_t to, const struct gpnn_latent *latent)
+{
+  size_t n = drawn->first[i + 1] - drawn->first[i],
+         from = channel * drawn->query.n + drawn->first[i];
+  average(n, at(of->mean, from), at(latent->mean, to));
+  average(n, at(of->variance, from), at(latent->variance, to));
+  average(n, at(of->mean_variance, from), at(latent->mean_variance, to));
+  average(n, at(of->misfit, from), at(latent->misfit, to));
+  average(n, at(of->nearest, from), at(latent->nearest, to));
+  average(n, at(of->noise, from), at(latent->noise, to));
+  average(n, at(of->share, from), at(latent->share, to));
+  double between = disagreement(n, of->mean + from);
+  if (latent->variance != NULL) latent->variance[to] += between;
+  if (latent->mean_variance != NULL) latent->mean_variance[to] += between;
+}
+
+static void combine(const struct gpnn_model *model, const struct drawn *drawn,
+                    const struct gpnn_latent *of, const struct gpnn_latent *latent)
+{
+  size_t n = drawn->given->n;
+  for (size_t c = 0; c < gpnn_model_n_channels(model); c++) {
+    double mean = NAN, variance = NAN;
+    for (size_t i = 0; i < n; i++) {
+      size_t to = c * n + i;
+      if (drawn->first[i + 1] > drawn->first[i]) {
+        combine_row(drawn, of, c, i, to, latent);
+        continue;
+      }
+      if (isnan(mean)) find_marginal(gpnn_model_channel(model, c), &mean, &variance);
+      put(latent->mean, to, mean);
+      put(latent->variance, to, variance);
+      put(latent->mean_variance, to, 0);
+      put(latent->misfit, to, 1);
+      put(latent->nearest, to, INFINITY);
+      put(latent->share, to, NAN);
+    }
+  }
+}
+
+enum gpnn_status gpnn_missing_predict(const struct gpnn_model *model,
+                                      const struct gpnn_query *query,
+                                      const struct gpnn_latent *latent, struct gpnn_counts *counts,
+                                      struct gpnn_error *err)
+{
+  struct drawn drawn;
+  struct gpnn_latent of = {.atom = latent->atom};
+  size_t channels = gpnn_model_n_channels(model);
+  enum gpnn_status status = draw(&drawn, model, query, err);
+  size_t n = status == GPNN_OK ? drawn.query.n : 0;
+  struct gpnn_arrays *arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(of.mean, channels, n),
+                  GPNN_ARRAY_IF(latent->variance != NULL, of.variance, channels, n),
+                  GPNN_ARRAY_IF(latent->mean_variance != NULL, of.mean_variance, channels, n),
+                  GPNN_ARRAY_IF(latent->misfit != NULL, of.misfit, channels, n),
+                  GPNN_ARRAY_IF(latent->nearest != NULL, of.nearest, channels, n),
+                  GPNN_ARRAY_IF(latent->noise != NULL, of.noise, channels, n),
+                  GPNN_ARRAY_IF(latent->share != NULL, of.share, channels, n));
+  if (status == GPNN_OK && arrays == NULL)
+    status = gpnn_fail_memory(err, "for rows that lack inputs");
+  if (status == GPNN_OK) status = gpnn_model_predict(model, &drawn.query, &of, counts, err);
+  if (status == GPNN_OK) combine(model, &drawn, &of, latent);
+  gpnn_arrays_free(arrays);
+  drawn_release(&drawn);
+  return status;
+}
+
+/* ---- classes ------------------------------------------------------------------------------- */
+
+/* Writes the frequencies of the classes. */
+static enum gpnn_status find_frequencies(const struct gpnn_dataset *dataset, size_t n_classes,
+                                         double *p, struct gpnn_error *err)
+{
+  size_t *counts = gpnn_alloc(n_classes, 1, sizeof *counts);
+  if (counts == NULL) return gpnn_fail_memory(err, "for the classes");
+  gpnn_dataset_count_classes(dataset, counts);
+  for (size_t c = 0; c < n_classes; c++) p[c] = (double)counts[c] / (double)dataset->n;
+  free(counts);
+  return GPNN_OK;
+}
+
+/* The same for one row as combine_row(). */
+static enum gpnn_status combine_classes(const struct drawn *drawn,
+                                        const struct gpnn_dataset *dataset, size_t n_classes,
+                                        size_t i, const double *of, const double *of_nearest,
+                                        double *p, double *nearest, struct gpnn_error *err)
+{
+  size_t from = drawn->first[i], n = drawn->first[i + 1] - from;
+  if (nearest != NULL) nearest[i] = INFINITY;
+  if (n == 0) return find_frequencies(dataset, n_classes, p + i * n_classes, err);
+  if (nearest != NULL) average(n, of_nearest + from, &nearest[i]);
+  for (size_t c = 0; c < n_classes; c++) {
+    double sum = 0;
+    for (size_t k = 0; k < n; k++) sum += of[(from + k) * n_classes + c];
+    p[i * n_classes + c] = sum / (double)n;
+  }
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_missing_classify(const struct gpnn_model *model, size_t channel,
+                                       const struct gpnn_query *query, double *p, double *nearest,
+                                       struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = gpnn_model_channel(model, channel)->dataset;
+  size_t n_classes = gpnn_dataset_n_classes(dataset);
+  double *of = NULL, *of_nearest = NULL;
+  struct drawn drawn;
+  enum gpnn_status status = draw(&drawn, model, query, err);
+  size_t n = status == GPNN_OK ? drawn.query.n : 0;
+  struct gpnn_arrays *arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(of, n, n_classes), GPNN_ARRAY(of_nearest, n, 1));
+  if (status == GPNN_OK && arrays == NULL)
+    status = gpnn_fail_memory(err, "for rows that lack inputs");
+  if (status == GPNN_OK)
+    status = gpnn_model_classify(model, channel, &drawn.query, of, of_nearest, counts, err);
+  for (size_t i = 0; i < query->n && status == GPNN_OK; i++)
+    status = combine_classes(&drawn, dataset, n_classes, i, of, of_nearest, p, nearest, err);
+  gpnn_arrays_free(arrays);
+  drawn_release(&drawn);
+  return status;
+}
