@@ -68,6 +68,7 @@ enum gpnn_rng_purpose {
   GPNN_RNG_GRID_SAMPLE = 65,   /* cells that the parameters of a grid are estimated from */
   GPNN_RNG_GRID_HOLES = 66,    /* cells held out in the pattern of a grid's holes */
   GPNN_RNG_GRID_PROBES = 67,   /* random vectors of an estimated likelihood */
+  GPNN_RNG_GRID_LEVELS = 68,   /* means of levels of a grid that were not observed */
   GPNN_RNG_INDUCING = 72,      /* inducing points */
   GPNN_RNG_SVGP = 73,          /* minibatches of a sparse process */
   GPNN_RNG_TRUNCATION = 75,    /* when conjugate gradients of a random length end */

@@ -145,6 +145,29 @@ assert_close() {
   }' draws.tsv
 }
 
+# Four years of 60 days at five stations, whose mean goes with the season, and the fifth year.
+@test "days after the last follow the season, and are less certain" {
+  awk -v OFS='\t' '
+    function normal() { return sqrt(-2 * log(1 - rand())) * cos(6.283185307 * rand()) }
+    BEGIN {
+      srand(2); print "lat", "lon", "day", "temp"; print "lat", "lon", "day", "temp" >"later.tsv"
+      for (t = 0; t < 300; t++) {
+        e = 0.7 * e + 0.7 * normal()
+        for (s = 0; s < 5; s++) {
+          y = 4 * sin(0.1047198 * t) + e + 0.5 * normal()
+          if (t < 240) print 50 + s, s * s, t, y; else print 50 + s, s * s, t, y >"later.tsv"
+        }
+      }
+    }' | gpnn-grid index -q -y temp --site lat,lon --time day -o g.gpi -
+  lines 'factors\tsite\ttime' 'site.kernel\texp' 'site.lengthscale\t.1\t.1' 'time.kernel\texp' \
+    'time.lengthscale\t0.2' 'factor-mean\ttime' 'kernelscale\t0.01' 'noise\t0.02' >g.par
+  predict later.tsv >later.txt
+  gpnn-eval later.txt >scores.txt
+  assert_below 0.75 "$(value r2 scores.txt)"
+  assert_below 0.9 "$(value coverage95 scores.txt)"
+  awk -F '\t' 'NR == 2 { first = $3 } END { exit !($3 > 1.15 * first) }' later.txt
+}
+
 @test "what is left out, and what the options add" {
   use
   assert_equal "$(predict --variance none --complete | head -n 1)" $'lat\tlon\tday\tmean'

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "linalg/blas_threads.h"
 #include "linalg/cholesky.h"
+#include "models/grid/means.h"
 #include "unit.h"
 
 enum { MOST = 700, MOST_CELLS = 6000 };
@@ -335,6 +336,54 @@ static void draws_have_the_moments_of_the_posterior(void **state)
   release(s.network);
 }
 
+/* The covariance that the means of two places' times add. */
+static double of_means(const struct small *s, const struct gpnn_grid_series *series, size_t i,
+                       size_t j)
+{
+  double mean, variance, x = coordinates(s, 1, s->level[2 * i + 1])[0];
+  if (s->level[2 * i + 1] != s->level[2 * j + 1] || s->level[2 * i + 1] < Q) return 0;
+  gpnn_grid_series_predict(series, x, &mean, &variance);
+  return variance;
+}
+
+/* All cells of a new time share the error of its mean, which counts in variances and in draws. */
+static void means_of_new_times_are_uncertain(void **state)
+{
+  (void)state;
+  enum { DRAWS = 20000 };
+  struct small s = make_small(0.3);
+  point(&s);
+  static double covariances[PLACES * PLACES];
+  double unused[PLACES], mean[PLACES], variance[PLACES];
+  write_out(&s, unused, covariances);
+  s.network->parameters.grid.mean_factor = 2;
+  struct gpnn_grid_means means = {.factor = 0};
+  assert_ok(gpnn_grid_means_make(&means, &s.network->grid, 2, s.network->y, &err));
+  assert_ok(gpnn_grid_means_extend(&means, &s.network->grid, &err));
+  struct gpnn_grid_posterior_options options = options_of(GPNN_GRID_ENGINE_DENSE);
+  options.draws = DRAWS;
+  options.keep_draws = true;
+  struct gpnn_grid_posterior *posterior = make(s.network, &options);
+  double *draws = gpnn_alloc(PLACES, DRAWS, sizeof *draws);
+  assert_non_null(draws);
+  assert_ok(gpnn_grid_posterior_predict(posterior, &s.places, mean, variance, &err));
+  assert_ok(gpnn_grid_posterior_draws(posterior, &s.places, 0, DRAWS, draws, &err));
+  for (size_t i = 0; i < PLACES; i++) {
+    double own = covariances[i * PLACES + i] + of_means(&s, &means.series, i, i);
+    assert_near(variance[i], own, 1e-9);
+    for (size_t j = i % (Q + NEW); j < i; j += Q + NEW) { /* other sites at the same time */
+      double product = 0, both = covariances[i * PLACES + j] + of_means(&s, &means.series, i, j);
+      for (size_t d = 0; d < DRAWS; d++)
+        product += (draws[i * DRAWS + d] - mean[i]) * (draws[j * DRAWS + d] - mean[j]) / DRAWS;
+      assert_near(product, both, 5 * sqrt((own * variance[j] + both * both) / DRAWS));
+    }
+  }
+  free(draws);
+  gpnn_grid_means_release(&means);
+  gpnn_grid_posterior_free(posterior);
+  release(s.network);
+}
+
 static void draws_do_not_depend_on_how_many_are_asked_for(void **state)
 {
   (void)state;
@@ -568,6 +617,7 @@ int main(void)
       cmocka_unit_test(variances_from_draws_come_near_the_exact_ones),
       cmocka_unit_test(draws_have_the_moments_of_the_posterior),
       cmocka_unit_test(moments_of_draws_are_those_of_the_draws),
+      cmocka_unit_test(means_of_new_times_are_uncertain),
       cmocka_unit_test(draws_do_not_depend_on_how_many_are_asked_for),
       cmocka_unit_test(draws_do_not_depend_on_how_many_are_made_together),
       cmocka_unit_test(unfinished_variances_are_bounds),

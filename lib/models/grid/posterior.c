@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "linalg/arrays.h"
 #include "models/grid/posterior_private.h"
+#include "stats/normal.h"
+#include "stats/student.h"
 
 #define MEMORY_FOR "for the posterior of a grid"
 
@@ -83,6 +85,22 @@ static enum gpnn_status prepare_levels(struct gpnn_grid_posterior *p, struct gpn
   return status;
 }
 
+/* Estimates what the means of other levels are like.  Under Student's t variances are squared
+ * scales: theirs become those of intervals of 95 % as wide. */
+static enum gpnn_status extend_means(struct gpnn_grid_posterior *p, struct gpnn_error *err)
+{
+  const double level = 0.95;
+  const struct gpnn_parameters *parameters = p->parameters;
+  enum gpnn_status status = gpnn_grid_means_extend(&p->means, p->grid, err);
+  if (status != GPNN_OK || parameters->likelihood == GPNN_LIKELIHOOD_GAUSSIAN ||
+      !(parameters->degrees > 0))
+    return status;
+  double wider =
+      gpnn_student_half_width(level, parameters->degrees) / gpnn_normal_half_width(level);
+  p->means.series.variance /= wider * wider;
+  return GPNN_OK;
+}
+
 /* Removes the means of levels from the values of the cells, and pads them. */
 static enum gpnn_status take_values(struct gpnn_grid_posterior *p, const double *y,
                                     struct gpnn_error *err)
@@ -97,6 +115,7 @@ static enum gpnn_status take_values(struct gpnn_grid_posterior *p, const double 
   if (p->arrays == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   enum gpnn_status status =
       gpnn_grid_means_make(&p->means, grid, p->parameters->grid.mean_factor, y, err);
+  if (status == GPNN_OK) status = extend_means(p, err);
   for (size_t i = 0; status == GPNN_OK && i < grid->n_cells; i++) {
     gpnn_grid_levels(grid, grid->cell[i], level);
     p->y[grid->cell[i]] = y[i] - gpnn_grid_means_at(&p->means, level);

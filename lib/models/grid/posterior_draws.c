@@ -2,9 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
 #include "models/grid/posterior_private.h"
@@ -385,7 +387,7 @@ static enum gpnn_status draw_chunk(const struct chunk *chunk, size_t first, size
     status = draw_block(chunk, b, values, updates, err);
     for (size_t j = 0; status == GPNN_OK && j < chunk->n; j++) {
       size_t i = chunk->chosen[j];
-      double level = gpnn_grid_mean_of_level(p, chunk->places, i);
+      double level = gpnn_grid_level_of(p, chunk->places, i).mean;
       for (size_t c = 0; c < columns; c++) {
         size_t draw = b * p->width + c;
         if (draw >= first && draw < first + count)
@@ -427,6 +429,60 @@ static enum gpnn_status do_chunk(struct chunk *chunk, struct growth *growth, siz
   return status;
 }
 
+/* ---- means of levels that were not observed ----------------------------------------------- */
+
+/* A level whose mean is uncertain. */
+struct open_level {
+  double x;
+  size_t number;
+};
+
+static int by_place(const void *a, const void *b)
+{
+  const struct open_level *left = a, *right = b;
+  return gpnn_compare_doubles(&left->x, &right->x);
+}
+
+/* Finds these levels, in the order of their places, which go to 'x'; returns how many. */
+static size_t find_open(const struct gpnn_grid_posterior *p, const struct gpnn_grid_places *places,
+                        size_t levels, struct open_level *open, double *x)
+{
+  size_t n = 0;
+  for (size_t l = 0; l < levels; l++) {
+    struct gpnn_grid_level level = gpnn_grid_find_level(p, places, l);
+    if (!level.is_known) open[n++] = (struct open_level){level.x, l};
+  }
+  qsort(open, n, sizeof *open, by_place);
+  for (size_t k = 0; k < n; k++) x[k] = open[k].x;
+  return n;
+}
+
+/* Adds the errors of their means, which all cells of a level share, to draws. */
+static enum gpnn_status add_levels(const struct gpnn_grid_posterior *p,
+                                   const struct gpnn_grid_places *places, size_t first,
+                                   size_t count, double *draws, struct gpnn_error *err)
+{
+  if (p->means.factor == 0) return GPNN_OK;
+  size_t f = p->grid->n_factors, a = p->means.factor - 1, levels = p->dims[a] + places->n_new[a];
+  struct open_level *open;
+  double *x, *error, *of_level;
+  struct gpnn_arrays *arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(open, levels, 1), GPNN_ARRAY(x, levels, 1),
+                  GPNN_ARRAY(error, levels, 1), GPNN_ARRAY(of_level, levels, 1));
+  if (arrays == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
+  size_t n = find_open(p, places, levels, open, x);
+  for (size_t d = 0; d < count && n > 0; d++) {
+    struct gpnn_rng rng;
+    gpnn_rng_init_at(&rng, p->options.seed, GPNN_RNG_GRID_LEVELS, first + d);
+    gpnn_grid_series_draw(&p->means.series, &rng, n, x, error);
+    for (size_t k = 0; k < n; k++) of_level[open[k].number] = error[k];
+    for (size_t i = 0; i < places->n; i++)
+      draws[i * count + d] += of_level[places->level[i * f + a]];
+  }
+  gpnn_arrays_free(arrays);
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_grid_posterior_draws(const struct gpnn_grid_posterior *p,
                                            const struct gpnn_grid_places *places, size_t first,
                                            size_t count, double *draws, struct gpnn_error *err)
@@ -447,6 +503,7 @@ enum gpnn_status gpnn_grid_posterior_draws(const struct gpnn_grid_posterior *p,
     status = do_chunk(&chunk, growth, first, count, draws, err);
     if ((chunk.number + 1) * GPNN_GRID_CHUNK >= places->n_new[0]) break;
   }
+  if (status == GPNN_OK) status = add_levels(p, places, first, count, draws, err);
   for (size_t a = 1; a < f; a++) growth_release(&growth[a]);
   free(chunk.chosen);
   free(chunk.level_number);

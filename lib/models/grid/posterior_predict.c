@@ -263,15 +263,28 @@ static size_t cell_of(const struct gpnn_grid_posterior *p, const uint32_t *level
   return cell;
 }
 
-double gpnn_grid_mean_of_level(const struct gpnn_grid_posterior *p,
-                               const struct gpnn_grid_places *places, size_t i)
+struct gpnn_grid_level gpnn_grid_find_level(const struct gpnn_grid_posterior *p,
+                                            const struct gpnn_grid_places *places, size_t number)
 {
-  if (p->means.factor == 0) return 0;
-  size_t a = p->means.factor - 1, level = places->level[i * p->grid->n_factors + a];
-  if (level < p->dims[a]) return p->means.mean[level];
-  return p->grid->factor[a].d == 1
-             ? gpnn_grid_means_between(&p->means, places->x[a][level - p->dims[a]])
-             : 0;
+  const struct gpnn_grid_means *means = &p->means;
+  size_t a = means->factor - 1, n = p->dims[a];
+  struct gpnn_grid_level level = {.x = (double)number};
+  if (means->is_ordered)
+    level.x = number < n ? p->grid->factor[a].x[number] : places->x[a][number - n];
+  level.is_known = number < n && means->is_known[number];
+  if (level.is_known)
+    level.mean = means->mean[number];
+  else
+    gpnn_grid_series_predict(&means->series, level.x, &level.mean, &level.variance);
+  return level;
+}
+
+struct gpnn_grid_level gpnn_grid_level_of(const struct gpnn_grid_posterior *p,
+                                          const struct gpnn_grid_places *places, size_t i)
+{
+  if (p->means.factor == 0) return (struct gpnn_grid_level){.mean = 0};
+  size_t number = places->level[i * p->grid->n_factors + p->means.factor - 1];
+  return gpnn_grid_find_level(p, places, number);
 }
 
 /* ---- from draws --------------------------------------------------------------------------- */
@@ -395,9 +408,9 @@ static enum gpnn_status finish(const struct gpnn_grid_posterior *p,
   enum gpnn_status status = compute(p, places, piece, variance != NULL, err);
   for (size_t j = 0; status == GPNN_OK && j < piece->n; j++) {
     size_t i = piece->chosen[j];
-    if (mean != NULL && is_new(p, places, i))
-      mean[i] = piece->mean[j] + gpnn_grid_mean_of_level(p, places, i);
-    if (variance != NULL) variance[i] = piece->variance[j];
+    struct gpnn_grid_level level = gpnn_grid_level_of(p, places, i);
+    if (mean != NULL && is_new(p, places, i)) mean[i] = piece->mean[j] + level.mean;
+    if (variance != NULL) variance[i] = piece->variance[j] + level.variance;
   }
   piece->n = 0;
   piece->has_new = false;
@@ -410,8 +423,9 @@ static bool look_up(const struct gpnn_grid_posterior *p, const struct gpnn_grid_
 {
   if (is_new(p, places, i)) return false;
   size_t cell = cell_of(p, places->level + i * p->grid->n_factors);
-  if (mean != NULL) mean[i] = p->mean[cell] + gpnn_grid_mean_of_level(p, places, i);
-  if (variance != NULL && p->variance != NULL) variance[i] = p->variance[cell];
+  struct gpnn_grid_level level = gpnn_grid_level_of(p, places, i);
+  if (mean != NULL) mean[i] = p->mean[cell] + level.mean;
+  if (variance != NULL && p->variance != NULL) variance[i] = p->variance[cell] + level.variance;
   return variance == NULL || p->variance != NULL || p->options.variance == GPNN_GRID_VARIANCE_NONE;
 }
 

@@ -111,9 +111,19 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_grid_rows_make(struct gpnn_grid_rows *rows
 
 void gpnn_grid_rows_release(struct gpnn_grid_rows *rows, size_t n_factors);
 
-/* What was removed from the values of the level of place 'i'. */
-double gpnn_grid_mean_of_level(const struct gpnn_grid_posterior *posterior,
-                               const struct gpnn_grid_places *places, size_t i);
+/* The mean of a level of the factor that has means: 'number' is as places have it. */
+struct gpnn_grid_level {
+  bool is_known; /* it was removed from the values of the level's cells */
+  double x;      /* where it is in the series of means */
+  double mean, variance;
+};
+
+struct gpnn_grid_level gpnn_grid_find_level(const struct gpnn_grid_posterior *posterior,
+                                            const struct gpnn_grid_places *places, size_t number);
+
+/* That of the level of place 'i'; zeroed if there are no means. */
+struct gpnn_grid_level gpnn_grid_level_of(const struct gpnn_grid_posterior *posterior,
+                                          const struct gpnn_grid_places *places, size_t i);
 
 /* The products of a place's rows of all factors but the first, those of factor a having dims[a]
  * numbers: one for each combination, to 'inner'. */
