@@ -196,6 +196,7 @@ static const struct cli_word holdouts[] = {{"auto", GPNN_GRID_HOLDOUT_AUTO},
 static const struct cli_word likelihoods[] = {{"auto", GPNN_GRID_LIKELIHOOD_AUTO},
                                               {"gaussian", GPNN_GRID_LIKELIHOOD_GAUSSIAN},
                                               {"student", GPNN_GRID_LIKELIHOOD_STUDENT},
+                                              {"local", GPNN_GRID_LIKELIHOOD_LOCAL},
                                               CLI_END_OF_WORDS};
 static const struct cli_word nuggets[] = {{"auto", GRID_FIT_NUGGET_AUTO},
                                           {"yes", GRID_FIT_NUGGET_YES},

@@ -236,9 +236,10 @@ static enum gpnn_status check_grid(struct gpnn_parameters_reader *reader)
   if (gpnn_parameters_in_member(reader))
     return gpnn_parameters_refuse_block(reader, "a grid is not predicted by several members");
   if (target->likelihood == GPNN_LIKELIHOOD_GAUSSIAN ||
-      target->likelihood == GPNN_LIKELIHOOD_STUDENT)
+      target->likelihood == GPNN_LIKELIHOOD_STUDENT || target->likelihood == GPNN_LIKELIHOOD_LOCAL)
     return GPNN_OK;
-  return gpnn_parameters_refuse_block(reader, "the likelihood of a grid is gaussian or student");
+  return gpnn_parameters_refuse_block(reader,
+                                      "the likelihood of a grid is gaussian, student or local");
 }
 
 /* Families predict numbers, each by one model, and from no neighbours. */

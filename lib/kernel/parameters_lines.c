@@ -530,7 +530,7 @@ static bool has_omega(const struct gpnn_parameters *params)
   .kind = GPNN_PARAMETERS_WORD, .value = MEMBER(member), .size = SIZE(member), .words = (list), \
   .count = sizeof(list) / sizeof *(list)
 #define TERM(feature)                                                                    \
-  NUMBERS(scale.term[feature], 3), .calibrates = true, .of_rows = true, .shared = true,  \
+  NUMBERS(scale.term[feature], 3), .calibrates = true, .shared = true,                   \
                                    .of = ": a coefficient and the range of its feature", \
                                    .check = check_term
 #define OTHER(reading, writing) .read = (reading), .write = (writing)
@@ -564,9 +564,9 @@ static const struct gpnn_parameters_line lines[] = {
     {"covariance", OF_ROWS, MANY, OTHER(read_covariance, write_covariance)},
     {"likelihood", CALIBRATES, SHARED, WORD(likelihood, likelihoods)},
     {"scale", CALIBRATES, SHARED, POSITIVE, NUMBER(scale.factor), .check = check_scale},
-    {"scale-misfit", TERM(GPNN_SCALE_MISFIT)},
-    {"scale-nearest", TERM(GPNN_SCALE_NEAREST)},
-    {"scale-share", TERM(GPNN_SCALE_SHARE)},
+    {"scale-misfit", TERM(GPNN_SCALE_MISFIT), OF_ROWS},
+    {"scale-nearest", TERM(GPNN_SCALE_NEAREST), OF_ROWS},
+    {"scale-share", TERM(GPNN_SCALE_SHARE), OF_ROWS},
     {"scale-mean", TERM(GPNN_SCALE_MEAN)},
     {"scale-mean-square", TERM(GPNN_SCALE_MEAN_SQUARE)},
     {"atom", CALIBRATES, OF_ROWS, SHARED, NUMBERS(atom.value, 5), .is_written = has_atom,

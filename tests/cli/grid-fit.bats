@@ -177,6 +177,31 @@ make_errors() {
   awk -v nu="$(value degrees)" 'BEGIN { exit !(nu > 8) }'
 }
 
+# Errors whose sd is 0.07 where the mean is lowest, and 0.9 where it is highest.
+@test "errors that grow with the mean are told from heavy tails" {
+  awk -v OFS='\t' '
+    function normal() { return sqrt(-2 * log(1 - rand())) * cos(6.283185307 * rand()) }
+    BEGIN {
+      srand(7); print "x", "t", "y" >"held.tsv"; print "x", "t", "y"
+      for (i = 0; i < 40; i++) for (j = 0; j < 40; j++) {
+        f = 2 * sin(i / 6 + j / 9); y = f + 0.25 * exp(f * 0.64) * normal(); r = rand()
+        if (r < 0.7) print i, j, y
+        else if (r < 0.9) print i, j, y >"held.tsv"
+      }
+    }' | gpnn-grid index -q --site x --time t -o g.gpi -
+  gpnn-grid fit -q --effort fast g.gpi >g.par
+  assert_equal "$(value likelihood)" local
+  grep -q '^scale-mean' g.par
+  gpnn-grid predict -p g.par g.gpi held.tsv >held.txt
+  for half in 0 1; do
+    awk -v half=$half 'NR == 1 || (($2 > 0) == half)' held.txt | gpnn-eval -q >scores
+    assert_below 0.9 "$(value coverage95 scores)"
+    assert_below "$(value coverage95 scores)" 0.985
+  done
+  gpnn-grid fit -q --effort fast --likelihood student g.gpi >g.par
+  assert_equal "$(value likelihood)" student
+}
+
 @test "tasks that go against each other are told from few common observations" {
   awk -v OFS='\t' 'BEGIN {
     srand(9); print "x", "task", "y" >"train.tsv"; print "x", "task", "y" >"test.tsv"

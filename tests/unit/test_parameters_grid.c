@@ -321,7 +321,8 @@ static void texts_that_are_not_whole_or_right_are_refused(void **state)
       {BOTH SITE TIME REST "kernel rbf\n", "x.par: kernel: belongs to parameters of rows"},
       {BOTH SITE TIME REST "neighbours 4\n", "x.par: neighbours: belongs to parameters of rows"},
       {BOTH SITE TIME REST "mean zero\n", "x.par: mean: belongs to parameters of rows"},
-      {BOTH SITE TIME REST "likelihood local\n", "likelihood of a grid is gaussian or student"},
+      {BOTH SITE TIME REST "likelihood categorical\n",
+       "likelihood of a grid is gaussian, student or local"},
       {BOTH SITE TIME REST "member 2\nkernel rbf\n", "is missing"},
       {BOTH SITE TIME REST "member 2\n" BOTH, "x.par:9: factors: belongs to the target"},
       {BOTH SITE TIME REST

@@ -48,10 +48,12 @@ enum gpnn_grid_effort {
 
 /* How observations are distributed around their predictions. */
 enum gpnn_grid_likelihood {
-  GPNN_GRID_LIKELIHOOD_AUTO = 0, /* Student's t if that predicts the errors of cells held out better
-                                    by more than a standard error, and there are at least 100 */
+  GPNN_GRID_LIKELIHOOD_AUTO = 0, /* one of the others if that predicts the errors of cells held out
+                                    better by more than a standard error than those before it, and
+                                    there are at least 100 */
   GPNN_GRID_LIKELIHOOD_GAUSSIAN,
   GPNN_GRID_LIKELIHOOD_STUDENT,
+  GPNN_GRID_LIKELIHOOD_LOCAL, /* Student's t, its scale depending on the predicted mean */
 };
 
 /* A number to begin with, or to keep (gpnn_parameters_grid_set()). */

@@ -298,11 +298,14 @@ static enum gpnn_status keep_errors(struct gpnn_grid_score *score, const struct 
 {
   size_t k = 0;
   score->error = gpnn_alloc(score->n_cells, 1, sizeof *score->error);
+  score->mean = gpnn_alloc(score->n_cells, 1, sizeof *score->mean);
   score->variance = gpnn_alloc(score->n_cells, 1, sizeof *score->variance);
-  if (score->error == NULL || score->variance == NULL) return gpnn_fail_memory(err, "for scores");
+  if (score->error == NULL || score->mean == NULL || score->variance == NULL)
+    return gpnn_fail_memory(err, "for scores");
   for (size_t i = 0; i < p->tasks->n; i++)
     for (size_t t = 0; t < p->tasks->task[i].n; t++, k++) {
       score->error[k] = p->prediction[i].y[t] - p->prediction[i].mean[t];
+      score->mean[k] = p->view->grid->y[p->tasks->task[i].target[t]] - score->error[k];
       score->variance[k] = p->prediction[i].variance[t];
     }
   return GPNN_OK;
@@ -368,63 +371,84 @@ void gpnn_grid_score_release(struct gpnn_grid_score *score)
 {
   free(score->loss);
   free(score->error);
+  free(score->mean);
   free(score->variance);
   memset(score, 0, sizeof *score);
 }
 
 /* ---- the law of errors ----------------------------------------------------------------------- */
 
-/* The distribution of errors around predictions is Gaussian, or Student's t. */
+/* The distribution of errors around predictions is Gaussian, or Student's t, whose scale may depend
+ * on the mean. */
 
 /* Fewer cells say nothing of the tails. */
 enum { FEWEST_CELLS = 100, FOLDS = 5 };
 
-static double gaussian_loss(double error, double variance)
-{
-  return 0.5 * (log(2 * M_PI * variance) + error * error / variance);
-}
+/* Laws that compete: the cells, and the loss of each under the best law so far and another one. */
+struct contest {
+  const struct gpnn_grid_choice *choice;
+  struct gpnn_scale_rows rows;
+  double *loss, *other;
+};
 
-/* How much lower the mean loss per cell is than under the Gaussian, and the standard error of that
- * over tasks, whose cells' errors are correlated. */
-static double gain_of(const struct gpnn_grid_choice *choice, const double *loss, double *error)
+/* How much lower the mean loss per cell is under the other law, and the standard error of that over
+ * tasks, whose cells' errors are correlated. */
+static double gain_of(const struct contest *c, double *error)
 {
-  const struct gpnn_grid_score *score = &choice->best.score;
-  double n = (double)choice->tasks.n, sum = 0, squares = 0;
-  for (size_t i = 0, k = 0; i < choice->tasks.n; i++) {
+  const struct gpnn_grid_tasks *tasks = &c->choice->tasks;
+  double n = (double)tasks->n, sum = 0, squares = 0;
+  for (size_t i = 0, k = 0; i < tasks->n; i++) {
     double gain = 0;
-    for (size_t t = 0; t < choice->tasks.task[i].n; t++, k++)
-      gain += gaussian_loss(score->error[k], score->factor * score->variance[k]) - loss[k];
+    for (size_t t = 0; t < tasks->task[i].n; t++, k++) gain += c->loss[k] - c->other[k];
     sum += gain;
     squares += gain * gain;
   }
   double variance = n > 1 ? (squares - sum * sum / n) / (n - 1) : 0;
-  *error = sqrt(fmax(variance, 0) * n) / (double)score->n_cells;
-  return sum / (double)score->n_cells;
+  *error = sqrt(fmax(variance, 0) * n) / (double)c->rows.n;
+  return sum / (double)c->rows.n;
 }
 
-/* Estimates Student's t, and takes it if that is asked for or if it predicts errors better that it
- * was not estimated from. */
-static enum gpnn_status compare_laws(struct gpnn_grid_choice *choice,
-                                     const struct gpnn_scale_rows *rows, double *loss,
-                                     struct gpnn_grid_law *law, struct gpnn_error *err)
+/* Estimates a law, and takes it if that is asked for or if it predicts errors better that it was
+ * not estimated from. */
+static enum gpnn_status try_law(struct contest *c, enum gpnn_likelihood likelihood,
+                                bool is_asked_for, struct gpnn_grid_law *law,
+                                struct gpnn_error *err)
 {
-  const enum gpnn_likelihood student = GPNN_LIKELIHOOD_STUDENT;
-  bool is_asked_for = choice->options->likelihood == GPNN_GRID_LIKELIHOOD_STUDENT;
+  bool is_local = likelihood == GPNN_LIKELIHOOD_LOCAL;
   struct gpnn_scale_law found;
-  double of_gain, of_log = 0;
+  double of_gain, of_log = 0, *loss = c->loss;
   enum gpnn_status status =
-      gpnn_scale_cross_losses(rows, student, false, FOLDS, 0, loss, NULL, err);
+      gpnn_scale_cross_losses(&c->rows, likelihood, is_local, FOLDS, 0, c->other, NULL, err);
   if (status != GPNN_OK) return status;
-  double gain = gain_of(choice, loss, &of_gain);
+  double gain = gain_of(c, &of_gain);
   if (!is_asked_for && !(gain > of_gain)) return GPNN_OK;
-  status = gpnn_scale_fit(rows, student, false, &found, err);
-  if (status == GPNN_OK) status = gpnn_scale_standard_error(rows, &found, &of_log, err);
+  status = gpnn_scale_fit(&c->rows, likelihood, is_local, &found, err);
+  if (status == GPNN_OK) status = gpnn_scale_standard_error(&c->rows, &found, &of_log, err);
   if (status != GPNN_OK) return status;
-  *law = (struct gpnn_grid_law){.factor = found.scale.factor,
+  *law = (struct gpnn_grid_law){.likelihood = likelihood,
+                                .factor = found.scale.factor,
                                 .factor_error = isfinite(of_log) ? found.scale.factor * of_log : 0,
+                                .scale = found.scale,
                                 .degrees = found.degrees,
-                                .gain = gain};
+                                .gain = law->gain + gain};
+  c->loss = c->other;
+  c->other = loss;
   return GPNN_OK;
+}
+
+static enum gpnn_status compare_laws(struct contest *c, struct gpnn_grid_law *law,
+                                     struct gpnn_error *err)
+{
+  const struct gpnn_grid_score *score = &c->choice->best.score;
+  enum gpnn_grid_likelihood asked = c->choice->options->likelihood;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t k = 0; k < c->rows.n; k++)
+    c->loss[k] = gpnn_normal_nll(score->error[k], sqrt(score->factor * score->variance[k]));
+  if (asked != GPNN_GRID_LIKELIHOOD_LOCAL)
+    status = try_law(c, GPNN_LIKELIHOOD_STUDENT, asked == GPNN_GRID_LIKELIHOOD_STUDENT, law, err);
+  if (status == GPNN_OK && asked != GPNN_GRID_LIKELIHOOD_STUDENT)
+    status = try_law(c, GPNN_LIKELIHOOD_LOCAL, asked == GPNN_GRID_LIKELIHOOD_LOCAL, law, err);
+  return status;
 }
 
 enum gpnn_status gpnn_grid_choice_law(struct gpnn_grid_choice *choice, struct gpnn_grid_law *law,
@@ -436,18 +460,23 @@ enum gpnn_status gpnn_grid_choice_law(struct gpnn_grid_choice *choice, struct gp
   *law = (struct gpnn_grid_law){.factor = score->factor, .factor_error = score->factor_error};
   if (likelihood == GPNN_GRID_LIKELIHOOD_GAUSSIAN || n == 0) return GPNN_OK;
   if (likelihood == GPNN_GRID_LIKELIHOOD_AUTO && score->n_distinct < FEWEST_CELLS) return GPNN_OK;
-  double *scratch = gpnn_alloc(n, 3, sizeof *scratch);
-  if (scratch == NULL) return gpnn_fail_memory(err, "for the distribution of errors");
-  for (size_t i = 0; i < n; i++) scratch[i] = 0;
-  for (size_t i = n; i < 2 * n; i++) scratch[i] = 1;
-  const struct gpnn_scale_rows rows = {.n = n,
-                                       .y = score->error,
-                                       .mean = scratch,
-                                       .variance = score->variance,
-                                       .misfit = scratch + n,
-                                       .cluster_rows = GPNN_GRID_TASK_CELLS};
-  enum gpnn_status status = compare_laws(choice, &rows, scratch + 2 * n, law, err);
-  free(scratch);
+  double *y, *misfit;
+  struct contest c = {.choice = choice};
+  struct gpnn_arrays *arrays = GPNN_ARRAYS(GPNN_ARRAY(y, n, 1), GPNN_ARRAY(misfit, n, 1),
+                                           GPNN_ARRAY(c.loss, n, 1), GPNN_ARRAY(c.other, n, 1));
+  if (arrays == NULL) return gpnn_fail_memory(err, "for the distribution of errors");
+  for (size_t k = 0; k < n; k++) {
+    y[k] = score->mean[k] + score->error[k];
+    misfit[k] = 1;
+  }
+  c.rows = (struct gpnn_scale_rows){.n = n,
+                                    .y = y,
+                                    .mean = score->mean,
+                                    .variance = score->variance,
+                                    .misfit = misfit,
+                                    .cluster_rows = GPNN_GRID_TASK_CELLS};
+  enum gpnn_status status = compare_laws(&c, law, err);
+  gpnn_arrays_free(arrays);
   return status;
 }
 
@@ -488,9 +517,10 @@ enum gpnn_status gpnn_grid_choice_calibrate(struct gpnn_grid_choice *choice,
   if (!is_held) multiply_variances(params, factor);
   params->calibration.has_factor = !is_held;
   params->calibration.factor = is_held ? 1 : factor;
-  if (law->degrees == 0) return GPNN_OK;
-  params->likelihood = GPNN_LIKELIHOOD_STUDENT;
-  params->scale = (struct gpnn_scale){.factor = is_held ? factor : 1};
+  params->likelihood = law->likelihood;
+  if (law->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) return GPNN_OK;
+  params->scale = law->scale;
+  params->scale.factor = is_held ? factor : 1;
   params->degrees = law->degrees;
   return GPNN_OK;
 }

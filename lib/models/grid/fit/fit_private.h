@@ -157,8 +157,8 @@ struct gpnn_grid_score {
   double nll;  /* mean negative log density with that factor, of the target standardised without
                   a transform */
   double rmse; /* of medians, in the same units */
-  double *error, *variance; /* owned; n_cells: of the tasks' cells, in units of the view; variances
-                               without that factor */
+  double *error, *mean, *variance; /* owned; n_cells: of the tasks' cells, in units of the grid;
+                                      variances without that factor */
   size_t n_tasks;
   double *loss; /* owned; n_tasks: the sum of the negative log densities of each */
 };
@@ -254,9 +254,11 @@ void gpnn_grid_choice_release(struct gpnn_grid_choice *choice);
 
 /* How errors are distributed: what variances are multiplied by, and its standard error. */
 struct gpnn_grid_law {
+  enum gpnn_likelihood likelihood;
   double factor, factor_error;
-  double degrees; /* of Student's t, whose squared scales these are; 0: Gaussian */
-  double gain;    /* its mean log density of a cell held out, above the Gaussian's */
+  struct gpnn_scale scale; /* what else the scale depends on; its own factor is not used */
+  double degrees;          /* of Student's t, whose squared scales these are; 0: Gaussian */
+  double gain;             /* its mean log density of a cell held out, above the Gaussian's */
 };
 
 /* Chooses the law that suits the errors of the best candidate's score, as the options want.
