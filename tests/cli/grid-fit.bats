@@ -202,6 +202,24 @@ make_errors() {
   assert_equal "$(value likelihood)" student
 }
 
+# Two thirds of the cells are 0, and predicted so: no distribution of few parameters has such errors.
+@test "intervals cover their share of a target that is mostly zero" {
+  awk -v OFS='\t' '
+    function normal() { return sqrt(-2 * log(1 - rand())) * cos(6.283185307 * rand()) }
+    BEGIN {
+      srand(7); print "x", "t", "y" >"held.tsv"; print "x", "t", "y"
+      for (i = 0; i < 40; i++) for (j = 0; j < 40; j++) {
+        f = 2 * sin(i / 6 + j / 9) + 0.5 * normal() - 0.8; y = f > 0 ? f ^ 2 : 0; r = rand()
+        if (r < 0.7) print i, j, y
+        else if (r < 0.9) print i, j, y >"held.tsv"
+      }
+    }' | gpnn-grid index -q --site x --time t -o g.gpi -
+  gpnn-grid fit -q --effort fast g.gpi >g.par
+  gpnn-grid predict -p g.par g.gpi held.tsv | gpnn-eval -q >scores
+  assert_below 0.92 "$(value coverage95 scores)"
+  assert_below "$(value coverage95 scores)" 0.985
+}
+
 @test "tasks that go against each other are told from few common observations" {
   awk -v OFS='\t' 'BEGIN {
     srand(9); print "x", "task", "y" >"train.tsv"; print "x", "task", "y" >"test.tsv"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "likelihood/scale.h"
@@ -13,6 +14,7 @@
 #include "models/grid/fit/likelihood.h"
 #include "models/grid/fit/view.h"
 #include "stats/normal.h"
+#include "stats/student.h"
 
 /* ---- cells nearby ---------------------------------------------------------------------------- */
 
@@ -408,6 +410,25 @@ static double gain_of(const struct contest *c, double *error)
   return sum / (double)c->rows.n;
 }
 
+/* What no degrees of freedom are few enough for, as most errors of rain are next to nothing beside
+ * the others, is given the factor by which intervals of 95 % cover as many of the cells. */
+static void widen(const struct contest *c, struct gpnn_scale_law *law)
+{
+  const double level = 0.95, nearly = 1.001;
+  size_t n = c->rows.n;
+  double *z = c->other; /* which is free */
+  if (law->degrees > nearly * GPNN_SCALE_FEWEST_DEGREES) return;
+  for (size_t k = 0; k < n; k++) {
+    const struct gpnn_latent_row row = {
+        .mean = c->rows.mean[k], .variance = c->rows.variance[k], .misfit = 1, .nearest = 1};
+    double square = gpnn_scale_factor(&law->scale, &row, 0) * row.variance;
+    z[k] = fabs(c->rows.y[k] - row.mean) / sqrt(square);
+  }
+  qsort(z, n, sizeof *z, gpnn_compare_doubles);
+  double wider = z[(size_t)(level * (double)n)] / gpnn_student_half_width(level, law->degrees);
+  law->scale.factor *= fmax(1, wider * wider);
+}
+
 /* Estimates a law, and takes it if that is asked for or if it predicts errors better that it was
  * not estimated from. */
 static enum gpnn_status try_law(struct contest *c, enum gpnn_likelihood likelihood,
@@ -422,17 +443,18 @@ static enum gpnn_status try_law(struct contest *c, enum gpnn_likelihood likeliho
   if (status != GPNN_OK) return status;
   double gain = gain_of(c, &of_gain);
   if (!is_asked_for && !(gain > of_gain)) return GPNN_OK;
+  c->loss = c->other;
+  c->other = loss;
   status = gpnn_scale_fit(&c->rows, likelihood, is_local, &found, err);
   if (status == GPNN_OK) status = gpnn_scale_standard_error(&c->rows, &found, &of_log, err);
   if (status != GPNN_OK) return status;
+  widen(c, &found);
   *law = (struct gpnn_grid_law){.likelihood = likelihood,
                                 .factor = found.scale.factor,
                                 .factor_error = isfinite(of_log) ? found.scale.factor * of_log : 0,
                                 .scale = found.scale,
                                 .degrees = found.degrees,
                                 .gain = law->gain + gain};
-  c->loss = c->other;
-  c->other = loss;
   return GPNN_OK;
 }
 
