@@ -23,8 +23,7 @@ struct page {
 
 static void open_line(struct page *page)
 {
-  page->out = open_memstream(&page->text, &page->length);
-  page->failed = page->failed || page->out == NULL;
+  rewind(page->out);
 }
 
 /* Writes 'text' in lines of at most WIDTH columns, broken at blanks, below each other. */
@@ -47,13 +46,10 @@ static void write_wrapped(const char *label, const char *text)
 /* Writes the open line, unless it is empty. */
 static void close_line(struct page *page, const char *label)
 {
-  page->failed = fclose(page->out) != 0 || page->failed;
-  if (!page->failed) {
-    gpnn_mask_all(page->text, "");
-    write_wrapped(label, page->text);
-  }
-  free(page->text);
-  page->text = NULL;
+  page->failed = fputc('\0', page->out) == EOF || fflush(page->out) != 0 || page->failed;
+  if (page->failed) return;
+  gpnn_mask_all(page->text, "");
+  write_wrapped(label, page->text);
 }
 
 /* The name of a file, masked. */
@@ -410,6 +406,8 @@ enum gpnn_status report(const struct cli *cli, const struct places *places,
   struct page page = {0};
   if (cli->report != NULL) report_json(cli->report, places, findings);
   if (cli->report != NULL || cli->quiet) return GPNN_OK;
+  page.out = open_memstream(&page.text, &page.length);
+  if (page.out == NULL) return gpnn_fail_memory(err, "for the report");
   progress_erase();
   put_rows(&page, places, findings);
   put_targets(&page, findings);
@@ -422,5 +420,7 @@ enum gpnn_status report(const struct cli *cli, const struct places *places,
   put_time(&page, findings);
   put_kept(&page, cli, places);
   put_next(&page, cli, places);
+  page.failed = fclose(page.out) != 0 || page.failed;
+  free(page.text);
   return page.failed ? gpnn_fail_memory(err, "for the report") : GPNN_OK;
 }

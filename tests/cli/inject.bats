@@ -45,3 +45,21 @@ faults() {
 @test "calls of gpnn fail, and those with which its steps start and end" {
   faults 40 -q 'gpnn (child|sync)'
 }
+
+@test "a report of gpnn for which there is no memory is a failure" {
+  ! nm "$GPNN_BUILD/bin/gpnn" | grep -q __asan_init || skip 'not with sanitizers'
+  make_table 60 2 >train.tsv
+  local k=0 failed=0 status
+  while k=$((k + 1)); rm -f met; do
+    status=0
+    INJECT="memstream $k ENOMEM" INJECT_REPORT=met LD_PRELOAD=$GPNN_BUILD/tests/inject.so \
+      gpnn -j 1 --effort fast --kernel exp -m 10 train.tsv 2>err.txt || status=$?
+    [[ -s met ]] || break
+    ((status > 0)) || continue # the command of a hint, which may be left out
+    [[ "$status: $(tail -n 1 err.txt)" =~ ^'1: gpnn: not enough memory for '(a command|the report)$ ]] ||
+      complain "status $status" "$(cat err.txt)"
+    [[ ${BASH_REMATCH[1]} != 'the report' ]] || failed=$((failed + 1))
+  done
+  assert_equal "$status" 0
+  ((failed > 3))
+}

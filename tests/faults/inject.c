@@ -10,11 +10,11 @@
  * fewer calls than AT.  Only gpnn and programs whose names begin with "gpnn-" are meant, not what
  * runs them, nor what they run.
  *
- * Kinds, and who calls: memory, new (C++), read, write, open (whatever makes a descriptor), sync,
- * rename, map, close, stat (whatever asks about a file, or changes its mode or place), child,
- * poll, thread.  Counted are calls from the program itself; for memory also those from the
- * libraries that it hands over to and that can say no, libc and zlib; for threads those from
- * libgomp, which is to start none.
+ * Kinds, and who calls: memory, memstream (a stream into memory), new (C++), read, write, open
+ * (whatever makes a descriptor), sync, rename, map, close, stat (whatever asks about a file, or
+ * changes its mode or place), child, poll, thread.  Counted are calls from the program itself; for
+ * memory also those from the libraries that it hands over to and that can say no, libc and zlib;
+ * for threads those from libgomp, which is to start none.
  *
  * The streams of stdio call the system from within libc, out of reach of a library that is loaded
  * first; so those of the program are made anew, over functions of ours, standard output included.
@@ -47,6 +47,7 @@
 enum kind {
   NONE,
   MEMORY,
+  MEMSTREAM,
   NEW,
   READ,
   WRITE,
@@ -62,9 +63,9 @@ enum kind {
   ANY,
 };
 
-static const char *const kinds[] = {"none", "memory", "new",    "read",   "write",
-                                    "open", "sync",   "rename", "map",    "close",
-                                    "stat", "child",  "poll",   "thread", "any"};
+static const char *const kinds[] = {"none",  "memory", "memstream", "new", "read",  "write",
+                                    "open",  "sync",   "rename",    "map", "close", "stat",
+                                    "child", "poll",   "thread",    "any"};
 
 static const struct {
   const char *name;
@@ -539,6 +540,12 @@ FILE *fopen(const char *path, const char *mode)
   if (!is_of_streams(CALLER) || strcmp(mode, "rb") != 0) return real(path, mode);
   int fd = do_open(path, O_RDONLY, 0, NULL);
   return fd < 0 ? NULL : open_stream(fd, mode);
+}
+
+FILE *open_memstream(char **text, size_t *length)
+{
+  REAL(open_memstream)
+  return strikes(MEMSTREAM, "open_memstream", CALLER) ? NULL : real(text, length);
 }
 
 int fileno(FILE *file)
