@@ -66,6 +66,7 @@ bool predict_resolve(const struct cli *cli, void *arguments)
 {
   struct predict_arguments *a = arguments;
   const struct gpnn_predict_options *options = &a->plan.options;
+  bool reads_table = !a->loo && a->complete == PREDICT_TABLE;
   if (!open_default_params(cli, &a->params) || !resolve_batch(cli, a) || !resolve_loo(cli, a) ||
       !resolve_distance(cli, a) || !joint_resolve(cli, a) || !classes_resolve(cli, a) ||
       !grid_resolve(cli, a))
@@ -76,13 +77,14 @@ bool predict_resolve(const struct cli *cli, void *arguments)
     return cli_refuse(cli, "--mean-only computes no sd, which --interval needs");
   if (!a->is_of_grids && cli_given(cli, "beyond") && a->max_distance == NULL)
     return cli_refuse(cli, "--beyond needs --max-distance");
-  if (!a->loo && a->complete == PREDICT_TABLE && a->params != NULL && strcmp(a->params, "-") == 0 &&
+  if (reads_table && a->params != NULL && strcmp(a->params, "-") == 0 &&
       strcmp(cli_operand(cli, 1), "-") == 0)
     return cli_refuse(cli,
                       "parameters and table cannot both be standard input: name the parameters "
                       "with -p");
   return cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
-         cli_check_overwrite(cli, cli->output, a->params);
+         cli_check_overwrite(cli, cli->output, a->params) &&
+         (!reads_table || a->append || cli_check_overwrite(cli, cli->output, cli_operand(cli, 1)));
 }
 
 /* ---- batches ------------------------------------------------------------------------------ */

@@ -331,6 +331,7 @@ interrupt() {
     'gpnn-index -o hard train.tsv' 'gpnn-index -o train.tsv' 'gpnn-fit --effort fast -o ./- -' 'gpnn-index --metric t.par -o t.par t.gpi' \
     'gpnn-fit --effort fast -o t.gpi t.gpi' 'gpnn-fit --effort fast --like test.tsv -o test.tsv t.gpi' \
     'gpnn-calibrate -p t.par -o t.gpi t.gpi' 'gpnn-calibrate -p t.par --with test.tsv -o test.tsv t.gpi' \
+    'gpnn-predict -p t.par -o test.tsv t.gpi test.tsv' 'gpnn-predict --keep x1 -p t.par -o train.tsv t.gpi' \
     'gpnn-predict -p t.par -o t.par t.gpi test.tsv' 'gpnn-predict -p t.par -o t.gpi t.gpi test.tsv' \
     'gpnn-eval -o pred.tsv pred.tsv' 'gpnn-plot pit -o pred.tsv --script pred.tsv' 'gpnn-info -o t.gpi t.gpi' \
     'gpnn-simulate advise -p t.par -o t.gpi t.gpi'; do
