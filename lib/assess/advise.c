@@ -292,16 +292,16 @@ static enum gpnn_status measure_noises(struct work *w, struct gpnn_error *err)
 
 static enum gpnn_status measure_kernels(struct work *w, struct gpnn_error *err)
 {
-  static const char *const names[] = {"exp", "matern32", "matern52", "rbf"};
+  const struct gpnn_kernel *kernel;
   struct gpnn_parameters params = *w->params;
   enum gpnn_status status = GPNN_OK;
   params.covariance.smoothness = 0;
-  for (size_t i = 0; i < sizeof names / sizeof names[0] && status == GPNN_OK; i++) {
+  for (size_t i = 0; (kernel = gpnn_kernel_at(i)) != NULL && status == GPNN_OK; i++) {
     char change[GPNN_KERNEL_BYTES + sizeof "kernel "];
-    params.covariance.kernel = gpnn_kernel_by_name(names[i]);
-    snprintf(change, sizeof change, "kernel %s", names[i]);
-    if (params.covariance.kernel != w->params->covariance.kernel)
-      status = measure_variant(w, &params, change, 1, err);
+    if (kernel == w->params->covariance.kernel || gpnn_kernel_needs_smoothness(kernel)) continue;
+    params.covariance.kernel = kernel;
+    snprintf(change, sizeof change, "kernel %s", kernel->name);
+    status = measure_variant(w, &params, change, 1, err);
   }
   return status;
 }

@@ -287,17 +287,6 @@ static const struct gpnn_choose_trial *find_base(const struct gpnn_choice *c,
   return NULL;
 }
 
-/* The kernel 'by' steps rougher than 'kernel' (negative: smoother), or NULL. */
-static const struct gpnn_kernel *rougher(const struct gpnn_kernel *kernel, int by)
-{
-  static const char *const falling[] = {"rbf", "matern52", "matern32", "exp"};
-  enum { N = sizeof falling / sizeof falling[0] };
-  for (int k = 0; k < N; k++)
-    if (kernel == gpnn_kernel_by_name(falling[k]) && k + by >= 0 && k + by < N)
-      return gpnn_kernel_by_name(falling[k + by]);
-  return NULL;
-}
-
 static bool has_line(const struct gpnn_choose_row *row)
 {
   return row->from == GPNN_FROM_LEADER || row->from == GPNN_FROM_RIVAL;
@@ -314,7 +303,7 @@ static bool set_kernel(const struct gpnn_choice *c, const struct gpnn_choose_row
     fit->kernel = gpnn_kernel_by_name(row->kernel);
     fit->smoothness = 0;
   } else if (row->rougher != 0) {
-    fit->kernel = rougher(best->candidate.kernel, row->rougher);
+    fit->kernel = gpnn_kernel_next(best->candidate.kernel, -row->rougher);
   } else if (row->from == GPNN_FROM_START && best != NULL) {
     fit->kernel = best->candidate.kernel;
     fit->smoothness = best->candidate.smoothness;

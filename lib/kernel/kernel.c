@@ -323,6 +323,7 @@ struct row {
   void (*correlation)(double smoothness, size_t n, double *r2); /* then replaces r^2 by c(r) */
 };
 
+/* In the order of their smoothness; those that are given one come last. */
 static const struct row rows[] = {
     {{"exp", 0.5, exponential_slope}, GPNN_PANEL_EXP, NULL},
     {{"matern32", 1.5, matern32_slope}, GPNN_PANEL_MATERN32, NULL},
@@ -351,6 +352,15 @@ const struct gpnn_kernel *gpnn_kernel_by_name(const char *name)
 const struct gpnn_kernel *gpnn_kernel_at(size_t i)
 {
   return i < N_ROWS ? &rows[i].kernel : NULL;
+}
+
+const struct gpnn_kernel *gpnn_kernel_next(const struct gpnn_kernel *kernel, int by)
+{
+  ptrdiff_t at = row_of(kernel) - rows + by;
+  if (at < 0 || at >= N_ROWS) return NULL;
+  const struct gpnn_kernel *next = &rows[at].kernel;
+  bool is_given = gpnn_kernel_needs_smoothness(kernel) || gpnn_kernel_needs_smoothness(next);
+  return is_given ? NULL : next;
 }
 
 void gpnn_kernel_correlate(const struct gpnn_kernel *kernel, double smoothness, size_t n,

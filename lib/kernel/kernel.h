@@ -69,8 +69,13 @@ void gpnn_kernel_write(const struct gpnn_kernel *kernel, double smoothness,
  * from the roughness of the process: estimates of parameters should not go below it. */
 double gpnn_kernel_least_noise(const struct gpnn_kernel *kernel, double smoothness);
 
-/* Kernel 'i' of the table, or NULL past the last. */
+/* Kernel 'i' of the table, or NULL past the last.  They are in the order of their smoothness, and
+ * those that are given one come last. */
 const struct gpnn_kernel *gpnn_kernel_at(size_t i);
+
+/* The kernel 'by' steps smoother than this (negative: rougher); NULL: there is none, or its
+ * smoothness is given. */
+const struct gpnn_kernel *gpnn_kernel_next(const struct gpnn_kernel *kernel, int by);
 
 /*
  * Squared distances of scaled columns: r2[i] = sum_j (columns[j*stride + i] - point[j])^2

@@ -133,6 +133,19 @@ static void kernels_are_found_by_name(void **state)
   assert_null(gpnn_kernel_at(5));
 }
 
+static void kernels_are_next_to_each_other_by_smoothness(void **state)
+{
+  (void)state;
+  static const char *const names[] = {"exp", "matern32", "matern52", "rbf"};
+  for (int i = 0; i < 4; i++)
+    for (int by = -4; by <= 4; by++) {
+      const struct gpnn_kernel *next = gpnn_kernel_next(gpnn_kernel_by_name(names[i]), by);
+      bool is_there = i + by >= 0 && i + by < 4;
+      assert_ptr_equal(next, is_there ? gpnn_kernel_by_name(names[i + by]) : NULL);
+    }
+  assert_null(gpnn_kernel_next(gpnn_kernel_by_name("matern"), -1));
+}
+
 static void kernels_are_read_as_people_write_them(void **state)
 {
   (void)state;
@@ -325,6 +338,7 @@ int main(void)
       cmocka_unit_test(far_points_have_correlation_zero_and_no_nan),
       cmocka_unit_test(nan_stays_nan),
       cmocka_unit_test(kernels_are_found_by_name),
+      cmocka_unit_test(kernels_are_next_to_each_other_by_smoothness),
       cmocka_unit_test(kernels_are_read_as_people_write_them),
       cmocka_unit_test(rough_processes_keep_more_noise),
       cmocka_unit_test(matern_is_its_definition_at_every_smoothness_and_distance),
