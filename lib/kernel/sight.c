@@ -151,7 +151,7 @@ static enum gpnn_status lift(struct gpnn_parameters *params, const struct gpnn_d
   if (status == GPNN_OK && covariance->n_rotation == p.n_own * p.n_own &&
       covariance->n_rotation > 0) {
     status = lift_matrix(&covariance->rotation, &p, 0, 1, err);
-    covariance->n_rotation = p.d * p.d;
+    if (status == GPNN_OK) covariance->n_rotation = p.d * p.d;
   }
   if (status == GPNN_OK) status = lift_mean(&params->mean, &p, err);
   release_places(&p);

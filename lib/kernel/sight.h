@@ -35,7 +35,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_sight_record(struct gpnn_parameters *param
  * where they do already.  Predictions are the same but for rounding.
  *
  * GPNN_EMISMATCH: they are of another number of inputs, or of scores that inputs do not have.
- * GPNN_ENOMEM: some may be changed.
+ * GPNN_ENOMEM: the parameters can only be released.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_sight_agree(size_t n, struct gpnn_parameters *params,
                                                   const struct gpnn_dataset *dataset,
