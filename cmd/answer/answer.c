@@ -22,8 +22,7 @@ struct private_answers {
   struct gpnn_concealment concealment;
 };
 
-/* ---- options of privacy
- * -------------------------------------------------------------------------------- */
+/* ---- options of privacy -------------------------------------------------------------------- */
 
 static bool read_pairs(const struct cli *cli, struct answer_arguments *a)
 {

@@ -300,8 +300,7 @@ static enum gpnn_status write_predictions(struct combining *r, struct gpnn_error
   return status;
 }
 
-/* ---- scores -----------------------------------------------------------------------------------
- */
+/* ---- scores -------------------------------------------------------------------------------- */
 
 static enum gpnn_status write_score(const struct combining *r, const char *name,
                                     const struct gpnn_combine_score *score, const double *weights,

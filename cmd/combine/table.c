@@ -153,8 +153,7 @@ static enum gpnn_status name_target(const struct reading *r, struct combine_tabl
   return t->target == NULL ? gpnn_fail_memory(err, "for predictions") : GPNN_OK;
 }
 
-/* ---- the order of the first table -------------------------------------------------------------
- */
+/* ---- the order of the first table ---------------------------------------------------------- */
 
 /* Finds the row of each of the first table's ids; both tables have the same number of rows. */
 static enum gpnn_status find_rows(const struct combine_table *first, const struct combine_table *t,
@@ -245,8 +244,7 @@ void combine_table_release(struct combine_table *table)
   *table = (struct combine_table){0};
 }
 
-/* ---- truths -----------------------------------------------------------------------------------
- */
+/* ---- truths -------------------------------------------------------------------------------- */
 
 /* Where the truth of a record belongs; SIZE_MAX: nowhere. */
 static size_t find_place(const struct reading *r, const struct gpnn_record *record,

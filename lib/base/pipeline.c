@@ -17,8 +17,7 @@ static enum gpnn_status run_in_turn(const struct gpnn_pipeline *pipeline, struct
   return status;
 }
 
-/* ---- stages at the same time
- * --------------------------------------------------------------------- */
+/* ---- stages at the same time --------------------------------------------------------------- */
 
 struct run {
   const struct gpnn_pipeline *pipeline;

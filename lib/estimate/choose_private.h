@@ -180,8 +180,7 @@ struct gpnn_choice {
   double *regressors;             /* n by n_regressors */
   double *mean, *latent, *misfit; /* GPNN_CHOOSE_COUNTS by n: scratch, of one target */
   double *loss, *crps;            /* n of each: scratch */
-  double
-      *unit; /* of the CRPS of each target: that of the first candidate; 0: none has been scored */
+  double *unit; /* of the CRPS of each target: that of the first candidate; 0: none is scored */
 };
 
 /* ---- choose.c ----------------------------------------------------------------------------- */

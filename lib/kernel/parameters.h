@@ -45,10 +45,8 @@ extern "C" {
 
 /* ---- how parameters were estimated ---------------------------------------------------------- */
 
-/*
- * how parameters were estimated.  It is recorded with them, so that they can be
- * estimated again in the same way but from other rows (gpnn_channels_refit() of models/model.h).
- */
+/* Recorded with parameters, so that they can be estimated again in the same way from other rows
+ * (estimate/refit.h). */
 
 /* estimate/fit.h has the formulas. */
 enum gpnn_objective_kind {

@@ -396,8 +396,7 @@ enum gpnn_status gpnn_parameters_read_one(struct gpnn_parameters *params, const 
                    strcmp(path, "-") == 0 ? "(stdin)" : path, n);
 }
 
-/* ---- a calibration alone, which a model file is given from outside -----------------------------
- */
+/* ---- a calibration alone, which a model file is given from outside ------------------------- */
 
 /* The calibration of the target of 'params', or NULL. */
 static struct gpnn_parameters *find(const struct gpnn_parameters_reader *reader,

@@ -17,8 +17,7 @@ static const double negligible = 1e-10;
 /* How far a residual may be from the true one, relative to that. */
 static const double drift = 0.1;
 
-/* ---- a solution ------------------------------------------------------------------------------
- */
+/* ---- a solution ---------------------------------------------------------------------------- */
 
 struct solver {
   const struct gpnn_cg_matrix *matrix;
@@ -61,8 +60,7 @@ static enum gpnn_status allocate(struct solver *s)
   return GPNN_OK;
 }
 
-/* ---- residuals and stopping ------------------------------------------------------------------
- */
+/* ---- residuals and stopping ---------------------------------------------------------------- */
 
 static enum gpnn_status not_finite(struct solver *s, const char *what)
 {
@@ -132,8 +130,7 @@ static double column_tolerance(const struct solver *s)
   return s->options->stops_at_mean ? fmin(tolerance, negligible) : tolerance;
 }
 
-/* ---- iterations ------------------------------------------------------------------------------
- */
+/* ---- iterations ---------------------------------------------------------------------------- */
 
 /* Leaves out the finished columns of r and d; 'kept' has room for all. */
 static void compact(struct solver *s, size_t *kept)

@@ -528,8 +528,7 @@ static void the_order_of_candidates_does_not_matter(void **state)
   }
 }
 
-/* ---- little to choose by ----------------------------------------------------------------------
- */
+/* ---- little to choose by ------------------------------------------------------------------- */
 
 static void few_rows_are_used_for_both_fit_and_score(void **state)
 {

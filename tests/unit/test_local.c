@@ -208,8 +208,7 @@ static void lengthscales_for_other_inputs_are_refused(void **state)
   fixture_free(&f);
 }
 
-/* ---- means, known noise, candidates -----------------------------------------------------------
- */
+/* ---- means, known noise, candidates -------------------------------------------------------- */
 
 enum { ROWS = 70, INPUTS = 3, POINTS = 8, REGRESSORS = 2, TERMS = 4 };
 

@@ -48,8 +48,7 @@ static void find_place(const struct gpnn_risk_options *o, size_t i, double *x, d
   gpnn_neighbours_free(near);
 }
 
-/* ---- against independent formulas -------------------------------------------------------------
- */
+/* ---- against independent formulas ---------------------------------------------------------- */
 
 static void with_all_rows_and_the_right_parameters_mse_is_the_posterior_variance(void **state)
 {
@@ -154,8 +153,7 @@ static void derivatives_are_those_of_the_formula_for_one_neighbour(void **state)
   gpnn_risk_release(&s);
 }
 
-/* ---- averaged and drawn -----------------------------------------------------------------------
- */
+/* ---- averaged and drawn -------------------------------------------------------------------- */
 
 static void agree(struct gpnn_risk_options *o)
 {
@@ -240,8 +238,7 @@ static void a_known_function_is_predicted_by_hand(void **state)
   gpnn_risk_release(&s);
 }
 
-/* ---- theory -----------------------------------------------------------------------------------
- */
+/* ---- theory -------------------------------------------------------------------------------- */
 
 static void limits_are_met_at_ten_to_the_fifteen(void **state)
 {
@@ -294,8 +291,7 @@ static void without_bias_the_limit_of_mse_is_exact(void **state)
   gpnn_risk_release(&s);
 }
 
-/* ---- scores -----------------------------------------------------------------------------------
- */
+/* ---- scores -------------------------------------------------------------------------------- */
 
 static void estimates_are_means_over_points(void **state)
 {
@@ -342,8 +338,7 @@ static void a_stencil_is_centred_and_stays_where_parameters_may_be(void **state)
   assert_close(stencil[0].coefficient, -0.02, 1e-15);
 }
 
-/* ---- what must not matter ---------------------------------------------------------------------
- */
+/* ---- what must not matter ------------------------------------------------------------------ */
 
 static void equal(const struct gpnn_risk_result *a, const struct gpnn_risk_result *b)
 {
@@ -442,8 +437,7 @@ static void seeds_and_draws_differ(void **state)
   gpnn_risk_release(&other);
 }
 
-/* ---- progress and mistakes --------------------------------------------------------------------
- */
+/* ---- progress and mistakes ----------------------------------------------------------------- */
 
 static void count(void *context, size_t n)
 {

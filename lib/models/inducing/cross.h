@@ -1,5 +1,5 @@
 /*
- * inducing_cross: what estimation and prediction of inducing points share: covariances of rows with
+ * cross: what estimation and prediction of inducing points share: covariances of rows with
  * the points, and the root that variances come from.
  */
 #ifndef GPNN_MODELS_INDUCING_CROSS_H
@@ -23,7 +23,6 @@
  * gpnn_cross_contract().  gpnn_cross_release().
  *
  * Threads: between calls of gpnn_cross_set() it may be shared; each thread has a tile of its own.
-
  */
 
 /* Rows of a tile, the unit of work that threads share. */

@@ -1,5 +1,5 @@
 /*
- * Inducing: the model that predicts from inducing points, for the families collapsed, svgp,
+ * inducing: the model that predicts from inducing points, for the families collapsed, svgp,
  * diag and augmented: the covariances k of a row with the points decide everything
  * (gpnn-methods-sparse(7), equation 17.3).  The points of an augmented model are its training rows,
  * and those that another's model was asked about (cotrain/absorb.h).  Families may differ from

@@ -78,6 +78,7 @@ const struct gpnn_local_channel *gpnn_local_channel_of(const struct gpnn_local *
 /* True if training row 'row' may not be a neighbour of row 'i' of the query. */
 bool gpnn_local_excludes(const struct gpnn_query *query, const struct gpnn_dataset *data, size_t i,
                          int64_t row);
+
 /* Number of terms of the mean that take part in the solve: those with uncertain coefficients. */
 size_t gpnn_local_uncertain(const struct gpnn_local_channel *channel);
 

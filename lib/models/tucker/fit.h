@@ -1,5 +1,5 @@
 /*
- * tucker_fit: estimates a Tucker model (models/tucker/tucker.h) from the rows of a
+ * fit: estimates a Tucker model (models/tucker/tucker.h) from the rows of a
  * target: factors and core by least squares in turn, between steps of the lengthscales and of the
  * covariance of the grid's values (gpnn-methods-sparse(7), equations 17.44 to 17.48).
  */

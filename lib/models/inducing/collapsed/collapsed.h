@@ -1,5 +1,5 @@
 /*
- * Collapsed: a sparse Gaussian process with inducing inputs, whose values have the distribution
+ * collapsed: a sparse Gaussian process with inducing inputs, whose values have the distribution
  * that makes the bound on the log marginal likelihood largest (gpnn-methods-sparse(7), equations
  * 17.1 to 17.6).
  *

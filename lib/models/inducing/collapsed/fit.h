@@ -1,5 +1,5 @@
 /*
- * Collapsed_fit: the whole estimation of a model of inducing points with the optimal distribution
+ * fit: the whole estimation of a model of inducing points with the optimal distribution
  * of their values (models/inducing/collapsed/collapsed.h): kernel and lengthscales from a sample
  * of the rows, inducing points from the rows under that kernel, and kernel scale, noise variance
  * and posterior from one pass over all rows (gpnn-methods-sparse(7), equations 17.1 to 17.7).

@@ -1,5 +1,5 @@
 /*
- * Diag: a sparse Gaussian process whose variational covariance has one number for each inducing
+ * diag: a sparse Gaussian process whose variational covariance has one number for each inducing
  * input: with B = Kuu + diag(exp(rho)), the values at the inducing inputs have the distribution
  *   q(u) = N(Kuu mu, Kuu - Kuu B^-1 Kuu)
  * (gpnn-methods-sparse(7), equations 17.14 to 17.19).  B is the only matrix that is ever inverted,

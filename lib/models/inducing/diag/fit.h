@@ -1,5 +1,5 @@
 /*
- * diag_fit: estimation of everything in the bound of models/inducing/diag/diag.h: kernel, noise,
+ * fit: estimation of everything in the bound of models/inducing/diag/diag.h: kernel, noise,
  * mu and rho (gpnn-methods-sparse(7), equations 17.19, 17.24, 17.26 and 17.27).
  *
  * As published (Thomas 2017, chapter 3) it is Adagrad from a fixed start, on estimated derivatives;
