@@ -80,25 +80,36 @@ static void find_range(const struct fixture *f, size_t i, size_t m, double *leas
   }
 }
 
-/* Checks the bounded means against the formula, and returns how many were. */
-static size_t check_bounds(const struct fixture *f, size_t m, const struct out *free_means,
-                           const struct out *bounded)
+/* Checks the bounded means against the formula, where the kernel scale is 'scale', and returns how
+ * many were with a misfit below 'greatest'. */
+static size_t check_scaled(const struct fixture *f, size_t m, double scale, double greatest,
+                           const struct out *free_means, const struct out *bounded)
 {
-  double least = -1, most = 1; /* of all targets */
+  double least = INFINITY, most = -INFINITY; /* of all targets */
   size_t changed = 0;
+  for (size_t i = 0; i < N; i++) {
+    least = fmin(least, f->data->y[i]);
+    most = fmax(most, f->data->y[i]);
+  }
   for (size_t i = 0; i < C; i++) {
     double low, high, variance = bounded->variance[i], mean = free_means->mean[i];
     find_range(f, i, m, &low, &high);
     double beyond =
-        (high - low) * (1 - variance) / fmax(1, bounded->misfit[i]) + sqrt(variance) / 10;
+        (high - low) * (1 - variance / scale) / fmax(1, bounded->misfit[i]) + sqrt(variance) / 10;
     low = fmax(low - beyond, least - (most - least) / 10);
     high = fmin(high + beyond, most + (most - least) / 10);
     double expected = mean < low ? low : mean > high ? high : mean;
     assert_near(bounded->mean[i], expected, 1e-6);
     assert_near(variance, free_means->variance[i], 1e-9);
-    changed += fabs(expected - mean) > 1e-3;
+    changed += fabs(expected - mean) > 1e-3 && bounded->misfit[i] < greatest;
   }
   return changed;
+}
+
+static size_t check_bounds(const struct fixture *f, size_t m, const struct out *free_means,
+                           const struct out *bounded)
+{
+  return check_scaled(f, m, 1, INFINITY, free_means, bounded);
 }
 
 static void means_of_contradicting_neighbours_are_bounded_as_the_formula_says(void **state)
@@ -114,6 +125,30 @@ static void means_of_contradicting_neighbours_are_bounded_as_the_formula_says(vo
     size_t changed = check_bounds(&f, M, &unbounded, &bounded);
     assert_true(changed > C / 4 && changed < C);
   }
+  fixture_free(&f);
+}
+
+/* All variances times a number leave means where they were and divide misfits.  A target far from
+ * the others leaves room for what neighbours explain. */
+static void misfits_just_above_1_narrow_the_bounds(void **state)
+{
+  (void)state;
+  static struct out unbounded, bounded;
+  const double scale = 2.5e5;
+  struct fixture f;
+  fixture_new(&f, N, D, C, 1);
+  contradict(&f);
+  targets[0] = 60;
+  for (int likelihood = 0; likelihood < 2; likelihood++) {
+    struct gpnn_parameters params =
+        parameters(likelihood == 0 ? GPNN_LIKELIHOOD_GAUSSIAN : GPNN_LIKELIHOOD_LOCAL, M);
+    params.covariance.kernelscale *= scale;
+    params.covariance.noise *= scale;
+    predict_with(&f, &params, (struct gpnn_model_options){.threads = 1}, 0, C,
+                 likelihood == 0 ? &unbounded : &bounded);
+  }
+  size_t all = check_scaled(&f, M, scale, 2, &unbounded, &bounded);
+  assert_true(all - check_scaled(&f, M, scale, 1, &unbounded, &bounded) > 3);
   fixture_free(&f);
 }
 
@@ -231,6 +266,7 @@ int main(void)
   gpnn_blas_single_thread();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(means_of_contradicting_neighbours_are_bounded_as_the_formula_says),
+      cmocka_unit_test(misfits_just_above_1_narrow_the_bounds),
       cmocka_unit_test(predictions_from_all_rows_are_bounded_by_the_nearest),
       cmocka_unit_test(neither_batches_nor_precision_nor_what_is_wanted_changes_a_bound),
       cmocka_unit_test(exact_smooth_functions_are_predicted_as_without_bounds),
