@@ -280,6 +280,21 @@ static void scores_are_of_the_standardised_target(void **state)
   release(&f);
 }
 
+static void logarithms_are_of_positive_levels_ten_times_apart(void **state)
+{
+  (void)state;
+  double x[] = {1, 4, 10};
+  struct gpnn_grid_factor factor = {.n = 3, .d = 1, .x = x};
+  assert_true(gpnn_grid_choice_has_logarithms(&factor));
+  x[2] = 9;
+  assert_false(gpnn_grid_choice_has_logarithms(&factor));
+  x[0] = 0;
+  assert_false(gpnn_grid_choice_has_logarithms(&factor));
+  factor.n = 2;
+  x[0] = 0.1;
+  assert_false(gpnn_grid_choice_has_logarithms(&factor));
+}
+
 /* Two steps of Adam written out: of x with kernelscale = log(1 + e^x), all else held. */
 static void steps_under_softplus_follow_its_slope(void **state)
 {
@@ -538,6 +553,7 @@ int main(void)
       cmocka_unit_test(a_missing_end_is_held_out_before_it),
       cmocka_unit_test(gains_are_told_with_their_standard_error),
       cmocka_unit_test(scores_are_of_the_standardised_target),
+      cmocka_unit_test(logarithms_are_of_positive_levels_ten_times_apart),
       cmocka_unit_test(steps_under_softplus_follow_its_slope),
       cmocka_unit_test(tasks_have_a_prior_in_common),
       cmocka_unit_test(tasks_of_few_cells_hide_one_piece),
