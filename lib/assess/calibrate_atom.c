@@ -10,6 +10,7 @@
 #include "likelihood/atom.h"
 #include "likelihood/distribution.h"
 #include "likelihood/head.h"
+#include "stats/difference.h"
 #include "stats/student.h"
 
 enum { FOLDS = 5, FEWEST = 30 }; /* rows at the atom, and rows that are not */
@@ -180,13 +181,8 @@ static enum gpnn_status compare(const struct gpnn_calibrate_atom_rows *a, size_t
  */
 static bool pays(size_t n, const double *gain, const double *others)
 {
-  double mean = 0, squares = 0;
-  for (size_t i = 0; i < n; i++) mean += (gain[i] - (others == NULL ? 0 : others[i])) / (double)n;
-  for (size_t i = 0; i < n; i++) {
-    double off = gain[i] - (others == NULL ? 0 : others[i]) - mean;
-    squares += off * off;
-  }
-  return mean > sqrt(squares / (double)n / ((double)n - 1));
+  double standard_error;
+  return gpnn_mean_difference(n, gain, others, &standard_error) > standard_error;
 }
 
 /* The last power, which leaves means as they are, unless another one pays. */

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "estimate/choose_private.h"
 #include "kernel/rotation.h"
+#include "stats/difference.h"
 
 /* ---- trials ------------------------------------------------------------------------------- */
 
@@ -52,16 +53,6 @@ enum gpnn_status gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_tria
   c->trials[c->n_trials++] = kept;
   *trial = (struct gpnn_choose_trial){0};
   return GPNN_OK;
-}
-
-double gpnn_choice_mean_difference(size_t n, const double *a, const double *b,
-                                   double *standard_error)
-{
-  double mean = 0, squares = 0;
-  for (size_t i = 0; i < n; i++) mean += (a[i] - (b == NULL ? 0 : b[i])) / (double)n;
-  for (size_t i = 0; i < n; i++) squares += pow(a[i] - (b == NULL ? 0 : b[i]) - mean, 2);
-  *standard_error = n > 1 ? sqrt(squares / (double)(n - 1) / (double)n) : 0;
-  return mean;
 }
 
 /* ---- the best ------------------------------------------------------------------------------- */
@@ -214,8 +205,8 @@ static bool is_level(const struct gpnn_choice *c, const struct gpnn_choose_trial
   const struct gpnn_choose_trial *best = gpnn_choice_best(c);
   double standard_error;
   if (best == NULL) return false;
-  double better = gpnn_choice_mean_difference(c->n, best->loss + best->best * c->n,
-                                              trial->loss + trial->best * c->n, &standard_error);
+  double better = gpnn_mean_difference(c->n, best->loss + best->best * c->n,
+                                       trial->loss + trial->best * c->n, &standard_error);
   return better <= standard_error;
 }
 

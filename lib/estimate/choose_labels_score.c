@@ -11,6 +11,7 @@
 #include "estimate/neighbourhood.h"
 #include "likelihood/categorical.h"
 #include "search/search.h"
+#include "stats/difference.h"
 
 enum gpnn_status gpnn_labels_make_room(struct gpnn_choice *c, struct gpnn_error *err)
 {
@@ -91,8 +92,8 @@ static enum gpnn_status score_count(const struct gpnn_choice *c, struct gpnn_cho
     status = gpnn_neighbourhood_objective(c->dataset, trial->params, map, GPNN_DENSITY_LABELS,
                                           &hoods, NULL, c->options->fit.threads, &result, err);
   if (status == GPNN_OK) {
-    trial->nll[at] = gpnn_choice_mean_difference(n, result.loss, NULL, &standard_error);
-    trial->error[at] = gpnn_choice_mean_difference(n, wrong, NULL, &standard_error);
+    trial->nll[at] = gpnn_mean_difference(n, result.loss, NULL, &standard_error);
+    trial->error[at] = gpnn_mean_difference(n, wrong, NULL, &standard_error);
   }
   free(nearest);
   free(wrong);
@@ -120,8 +121,8 @@ static void note_best(const struct gpnn_choice *c, struct gpnn_choose_trial *tri
   trial->best = best;
   candidate->neighbours = c->counts[best];
   candidate->error = trial->error[best];
-  candidate->score = gpnn_choice_mean_difference(c->n, trial->loss + best * c->n, NULL,
-                                                 &candidate->standard_error);
+  candidate->score =
+      gpnn_mean_difference(c->n, trial->loss + best * c->n, NULL, &candidate->standard_error);
 }
 
 enum gpnn_status gpnn_labels_score(struct gpnn_choice *c, struct gpnn_choose_trial *trial,
@@ -214,7 +215,7 @@ static double score(const struct gpnn_choice *c, const struct mixture *mixture, 
     find_weights(c, mixture, 1 - half, 2, weight);
     find_losses(c, mixture, weight, half, loss);
   }
-  return gpnn_choice_mean_difference(c->n, loss, NULL, &standard_error);
+  return gpnn_mean_difference(c->n, loss, NULL, &standard_error);
 }
 
 static bool is_member(const struct mixture *mixture, const struct gpnn_choose_trial *trial)
@@ -277,8 +278,8 @@ static size_t choose_count(const struct gpnn_choice *c, struct mixture *mixture,
     if (nll[k] < nll[best]) best = k;
   }
   for (; i < best; i++) {
-    double standard_error, worse = gpnn_choice_mean_difference(c->n, loss + i * c->n,
-                                                               loss + best * c->n, &standard_error);
+    double standard_error,
+        worse = gpnn_mean_difference(c->n, loss + i * c->n, loss + best * c->n, &standard_error);
     if (worse <= fmin(standard_error, most * nll[best])) break;
   }
   mixture->count = i < c->n_counts ? i : GPNN_CHOOSE_COUNTS;

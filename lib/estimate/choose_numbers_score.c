@@ -13,6 +13,7 @@
 #include "likelihood/scale.h"
 #include "models/heldout.h"
 #include "models/mixture.h"
+#include "stats/difference.h"
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
@@ -246,8 +247,8 @@ static size_t best_count(const struct gpnn_choice *c, const struct gpnn_choose_t
   size_t best = lowest;
   for (size_t k = best + 1; k < n_counts && c->options->like != NULL; k++) {
     double standard_error;
-    double worse = gpnn_choice_mean_difference(c->n, trial->loss + k * c->n,
-                                               trial->loss + lowest * c->n, &standard_error);
+    double worse = gpnn_mean_difference(c->n, trial->loss + k * c->n, trial->loss + lowest * c->n,
+                                        &standard_error);
     if (is_hardly_worse(worse, standard_error) && rmse[k] <= about * rmse[best]) best = k;
   }
   return best;
@@ -272,7 +273,7 @@ enum gpnn_status gpnn_numbers_score(struct gpnn_choice *c, struct gpnn_choose_tr
     trial->rmse[k] = sqrt(tally.square[k]);
     if (!tally.failed[k])
       trial->score[k] =
-          gpnn_choice_mean_difference(c->n, trial->loss + k * c->n, NULL, &standard_error[k]);
+          gpnn_mean_difference(c->n, trial->loss + k * c->n, NULL, &standard_error[k]);
   }
   if (status == GPNN_OK) {
     size_t best = trial->best = best_count(c, trial, n_counts);
@@ -296,8 +297,8 @@ bool gpnn_numbers_is_better(const struct gpnn_choice *c, const struct gpnn_choos
 {
   double standard_error, worse = a->candidate.score - lowest->candidate.score;
   if (c->options->likelihood != GPNN_LIKELIHOOD_GAUSSIAN) return false;
-  (void)gpnn_choice_mean_difference(c->n, a->loss + a->best * c->n,
-                                    lowest->loss + lowest->best * c->n, &standard_error);
+  (void)gpnn_mean_difference(c->n, a->loss + a->best * c->n, lowest->loss + lowest->best * c->n,
+                             &standard_error);
   return worse <= standard_error && a->candidate.rmse < best->candidate.rmse;
 }
 
@@ -359,8 +360,7 @@ void gpnn_numbers_choose_neighbours(struct gpnn_choice *c)
     double standard_error, *loss = trial->loss;
     if (isnan(trial->score[i])) continue;
     if (is_scaled && trial->rmse[i] > (1 + most_error) * trial->rmse[best]) continue;
-    double worse =
-        gpnn_choice_mean_difference(c->n, loss + i * c->n, loss + best * c->n, &standard_error);
+    double worse = gpnn_mean_difference(c->n, loss + i * c->n, loss + best * c->n, &standard_error);
     if (worse <= fmin(standard_error, most)) break;
   }
   *fewest = trial->candidate;

@@ -13,6 +13,7 @@
 #include "linalg/blas.h"
 #include "models/heldout.h"
 #include "models/mixture.h"
+#include "stats/difference.h"
 
 enum { MOST = GPNN_WEIGHTS_CANDIDATES };
 
@@ -338,7 +339,7 @@ static bool pays(const struct pool *p, const struct score *many, const struct sc
   const double least = p->choice->options->effort == GPNN_EFFORT_THOROUGH ? 0.004 : 0.015;
   double standard_error;
   if (!many->possible || !(many->square <= few->square)) return false;
-  double gain = gpnn_choice_mean_difference(p->n, few->loss, many->loss, &standard_error);
+  double gain = gpnn_mean_difference(p->n, few->loss, many->loss, &standard_error);
   /* Few rows never make a gain certain, but then members cost little, and on average they help. */
   return gain > least * (double)more && (gain > standard_error || p->n < FEW_ROWS);
 }

@@ -241,11 +241,6 @@ const struct gpnn_choose_trial *gpnn_choice_best_here(const struct gpnn_choice *
 struct gpnn_choose_trial *gpnn_choice_otherwise_rotated(const struct gpnn_choice *c);
 struct gpnn_choose_trial *gpnn_choice_of_other_kernel(const struct gpnn_choice *c);
 
-/* Mean of a[i] - b[i] (b NULL: zero) and its standard error (gpnn-methods(7), equations 5.3 and
- * 5.4). */
-double gpnn_choice_mean_difference(size_t n, const double *a, const double *b,
-                                   double *standard_error);
-
 /*
  * Sets '*view' to the parameters of the stack for target 't'.  They borrow everything from the
  * trials except the array of members, which the caller frees.  False: not enough memory.
@@ -275,8 +270,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_choice_use_rows(struct gpnn_choice *c,
                                                       const struct gpnn_dataset *const *targets,
                                                       struct gpnn_error *err);
 
-/* Sets 'targets', 'dataset' and 'x' to the rows in use as 'sight' sees them.  Cannot fail where it
- * has not failed before. */
+/* Sets 'targets', 'dataset' and 'x' to the rows in use as 'sight' sees them.  Once it has
+ * succeeded for a sight it cannot fail for that sight. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choice_see(struct gpnn_choice *c, enum gpnn_sight sight,
                                                  struct gpnn_error *err);
 

@@ -206,9 +206,7 @@ enum gpnn_status gpnn_choice_draw_rows(struct gpnn_choice *c, struct gpnn_error 
   if (drawn == NULL || c->self == NULL) status = gpnn_fail_memory(err, "for a choice");
   gpnn_rng_init(&rng, c->options->fit.seed, GPNN_RNG_ESTIMATE);
   if (status == GPNN_OK) status = gpnn_rng_sample(&rng, dataset->n, end, drawn, err);
-  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
-    c->self[i] = (int64_t)drawn[end - n + i];
-  }
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) c->self[i] = (int64_t)drawn[end - n + i];
   free(drawn);
   if (status == GPNN_OK) status = gpnn_choice_see(c, GPNN_SIGHT_VALUE, err);
   return status == GPNN_OK ? c->head->make_room(c, err) : status;

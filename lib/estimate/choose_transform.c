@@ -13,6 +13,7 @@
 #include "likelihood/head.h"
 #include "likelihood/scale.h"
 #include "likelihood/target_warp.h"
+#include "stats/difference.h"
 #include "stats/normal.h"
 
 /* Fewer rows than this say little about a scale that depends on the row, or about errors of means.
@@ -288,8 +289,7 @@ static enum gpnn_status score(struct scoring *s, const struct gpnn_dataset *view
 static bool is_much_higher(size_t n, const double *a, const double *b)
 {
   const double much = 0.2;
-  double standard_error, mean = 0,
-                         difference = gpnn_choice_mean_difference(n, a, b, &standard_error);
+  double standard_error, mean = 0, difference = gpnn_mean_difference(n, a, b, &standard_error);
   for (size_t i = 0; i < n; i++) mean += b[i] / (double)n;
   return difference > standard_error && difference > much * mean;
 }
@@ -305,8 +305,7 @@ static struct gpnn_transform_candidate summarise(struct scoring *s, enum gpnn_tr
   }
   const struct measures *of = kind == GPNN_TRANSFORM_NONE ? &s->plain : &s->of;
   for (size_t i = 0; i < s->n; i++) candidate.nll += of->loss[i] / (double)s->n;
-  candidate.gain =
-      gpnn_choice_mean_difference(s->n, s->plain.loss, of->loss, &candidate.standard_error);
+  candidate.gain = gpnn_mean_difference(s->n, s->plain.loss, of->loss, &candidate.standard_error);
   candidate.harms = s->n >= FEW_ROWS && (is_much_higher(s->n, of->crps, s->plain.crps) ||
                                          is_much_higher(s->n, of->square, s->plain.square));
   return candidate;
