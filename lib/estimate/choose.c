@@ -171,8 +171,7 @@ enum gpnn_status gpnn_choice_fit(struct gpnn_choice *c, const struct gpnn_choose
   trial->n_targets = c->n_targets;
   enum gpnn_status status = gpnn_choice_descend(c, trial->candidate.sight, before, options,
                                                 trial->params, &trial->fit, err);
-  bool is_number = c->head == &gpnn_choose_numbers;
-  for (size_t t = 0; t < c->n_targets && is_number; t++)
+  for (size_t t = 0; t < c->n_targets && c->head->of_numbers; t++)
     trial->params[t].likelihood = c->options->likelihood;
   return status == GPNN_OK ? name_targets(c, trial, err) : status;
 }
@@ -572,8 +571,7 @@ enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[
                           .context = context,
                           .report = &own};
   struct gpnn_choice_rows distinct = {0}, wide = {0}, narrow = {0};
-  bool of_labels = c.head == &gpnn_choose_labels;
-  enum gpnn_status status = of_labels ? check_labels(c.dataset, err) : GPNN_OK;
+  enum gpnn_status status = c.head->of_numbers ? GPNN_OK : check_labels(c.dataset, err);
   if (status == GPNN_OK) status = gpnn_choice_take_distinct(&distinct, &c, err);
   if (status == GPNN_OK) status = gpnn_choice_use_rows(&c, distinct.targets, err);
   if (status == GPNN_OK) status = gpnn_choice_draw_sample(&wide, &c, c.head->wide_rows(&c), err);
@@ -582,7 +580,7 @@ enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[
   if (status == GPNN_OK) status = choose_in(&c, &narrow, &wide, err);
   if (status == GPNN_OK) status = hand_over(&c, params, err);
   if (status == GPNN_OK) status = gpnn_choice_use_rows(&c, distinct.targets, err);
-  if (status == GPNN_OK && !of_labels)
+  if (status == GPNN_OK && c.head->of_numbers)
     status = complete_numbers(&c, own.chosen.sight, targets[0]->n, params, err);
   if (status == GPNN_OK) *report = own;
   gpnn_choice_release(&c);

@@ -552,7 +552,8 @@ static enum gpnn_status finish(struct gpnn_choice *c, const struct gpnn_dataset 
   return status;
 }
 
-const struct gpnn_choose_head gpnn_choose_numbers = {.n_counts = N_COUNTS,
+const struct gpnn_choose_head gpnn_choose_numbers = {.of_numbers = true,
+                                                     .n_counts = N_COUNTS,
                                                      .n_first = FIRST_COUNTS,
                                                      .counts = counts,
                                                      .begin = begin,

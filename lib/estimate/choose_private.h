@@ -106,6 +106,7 @@ struct gpnn_choice_view {
 
 /* What depends on the kind of target. */
 struct gpnn_choose_head {
+  bool of_numbers; /* targets have a likelihood and rows that may be copies of others */
   size_t n_counts; /* numbers of neighbours to try, at most GPNN_CHOOSE_COUNTS, */
   size_t n_first;  /* of which all candidates are compared with the first, which are cheap */
   const size_t *counts;
