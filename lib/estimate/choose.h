@@ -35,27 +35,38 @@
  *
  * For a target that holds classes, under the objective of labels, the score is the mean of minus
  * the log probability of a row's class, given its neighbours among all other training rows.
- * Candidates are kernels   matern32, exp and rbf, with a lengthscale for every input; in large
- * tables each goes on from the best before it, so that they share the work; one       lengthscale
- * instead of many, if the rows are few for so many; and from the best kernel, and unless the table
- * is large from the second as well, longer    descents, as long as the score falls; rotation learnt
- * (kernel/rotation.h), if there are rows enough to try; wider     the best of all with twice the
- * neighbours in its objective, if it predicts better from more. A descent that has fitted noise
- * scores worse than the shorter one before it, which then wins. Others become members of a stack
- * with the best if their averaged probabilities lower the score by 1 % or more for each.  Members
- * get the fewest neighbours that score about as well as the best number.  Finally, if the rows kept
- * for scoring would have mattered to the fit, it is repeated with all rows, or with more than a few
- * thousand continued.  See gpnn-methods-classes(7), section 13. A class without rows among the
- * others of the training rows, such as one of a single row, has no evidence that could be left out;
- * it keeps its share and its bias.  With one class in all, every candidate is certain, and the
- * first is taken.
+ * Candidates are
+ *   kernels     matern32, exp and rbf, with a lengthscale for every input; in large tables each
+ *               goes on from the best before it, so that they share the work;
+ *   scores      of the inputs, beside their values or in place of them, from the best kernel;
+ *   one         lengthscale instead of many, if the rows are few for so many;
+ *   longer      descents from the best, and unless the table is large from the best of another
+ *               kernel as well, as long as the score falls;
+ *   rotation    learnt from where these end (kernel/rotation.h), if there are rows enough to try;
+ *   wider       the best of all with twice the neighbours in its objective, if it predicts better
+ *               from more.
+ * A descent that has fitted noise scores worse than the shorter one before it, which then wins.
+ * Others become members of a stack with the best if their averaged probabilities lower the score by
+ * 1 % or more for each.  Members get the fewest neighbours that score about as well as the best
+ * number.  Finally, if the rows kept for scoring would have mattered to the fit, it is repeated
+ * with all rows, or with more than a few thousand continued.  See gpnn-methods-classes(7), section
+ * 13.  A class without rows among the others of the training rows, such as one of a single row, has
+ * no evidence that could be left out; it keeps its share and its bias.  With one class in all,
+ * every candidate is certain, and the first is taken.
  *
  * For numbers, how much is tried depends on the effort:
- *   fast      every kernel, isotropic and ARD, by the objective of blocks alone;
- *   normal    kernels under ARD by leave-one-out, smoother ones as long as they improve; the best
- *             of them with scores of the inputs, with one lengthscale, with whitened inputs, and
- *             with a rotation learnt from the best of those (kernel/rotation.h), most of which stop
- *             soon unless they come near the best;
+ *   fast      every kernel, with a lengthscale for every input and with one for all, by the
+ *             objective of blocks alone;
+ *   normal    by leave-one-out:
+ *               kernels      with a lengthscale for every input, smoother ones as long as they
+ *                            improve;
+ *               scores       of the inputs, beside their values or in place of them;
+ *               neighbours   more of them in the objective;
+ *               one          lengthscale, for few inputs or where all have much the same;
+ *               whitened     inputs, for longer if they come near the best;
+ *               rotation     learnt from the best (kernel/rotation.h), and if it is better tried
+ *                            with the next rougher kernel;
+ *               longer       descent of the best;
  *   thorough  in addition, all other kernels in the metric of the best; the best two continue with
  *             four times the rows, three times the steps and twice the neighbours; and members
  *             need to gain less.
@@ -76,20 +87,24 @@
 extern "C" {
 #endif
 
-/* Exact candidates are tried for at most GPNN_CHOOSE_EXACT rows: the time they take grows as the
- * cube of these.  ARD is not tried for more than GPNN_CHOOSE_ARD inputs, whose lengthscales a few
- * thousand rows cannot determine, nor a rotation for more than GPNN_CHOOSE_ROTATION.  Nor are they
- * tried with fewer than GPNN_CHOOSE_ARD_ROWS rows for each lengthscale or GPNN_CHOOSE_ROTATION_ROWS
- * for each number of a rotation: they would fit noise. */
+/*
+ * ARD is not tried for more than GPNN_CHOOSE_ARD inputs, whose lengthscales a few thousand rows
+ * cannot determine, nor a rotation for more than GPNN_CHOOSE_ROTATION.  Nor are they tried with
+ * fewer than GPNN_CHOOSE_ARD_ROWS rows for each lengthscale or GPNN_CHOOSE_ROTATION_ROWS for each
+ * number of a rotation, for which two suffice where exact candidates are out of reach: they would
+ * fit noise.
+ */
 enum {
-  GPNN_CHOOSE_ROWS = 4096,
-  GPNN_CHOOSE_LAST_ROWS = 1024,
+  GPNN_CHOOSE_ROWS = 4096,      /* at most so many score the candidates, */
+  GPNN_CHOOSE_LAST_ROWS = 1024, /* and of these the best two with all numbers of neighbours, of
+                                   which the greatest is */
   GPNN_CHOOSE_NEIGHBOURS = 400,
   GPNN_CHOOSE_ARD = 64,
   GPNN_CHOOSE_ARD_ROWS = 10,
   GPNN_CHOOSE_ROTATION = 32,
   GPNN_CHOOSE_ROTATION_ROWS = 20,
-  GPNN_CHOOSE_EXACT = 1500,
+  GPNN_CHOOSE_EXACT = 1500, /* exact candidates take time that grows as the cube of the rows */
+  /* What is usual for 'sample_rows', 'last_sample_rows' and 'members' of the options. */
   GPNN_CHOOSE_SAMPLE = 1 << 17,
   GPNN_CHOOSE_LAST_SAMPLE = 1 << 19,
   GPNN_CHOOSE_MEMBERS = 4,
