@@ -5,6 +5,7 @@
 
 #include "base/compare.h"
 #include "base/memory.h"
+#include "likelihood/logistic.h"
 #include "stats/transform.h"
 
 /* ---- which number ------------------------------------------------------------------------- */
@@ -93,11 +94,6 @@ static double logit(double share)
   return log(p) - log1p(-p);
 }
 
-static double logistic(double u)
-{
-  return 1 / (1 + exp(-u));
-}
-
 double gpnn_atom_share(size_t m, size_t k)
 {
   return m == 0 ? nan("") : ((double)k + 0.5) / ((double)m + 1);
@@ -106,7 +102,7 @@ double gpnn_atom_share(size_t m, size_t k)
 double gpnn_atom_probability(const struct gpnn_atom *atom, double share)
 {
   if (isnan(share)) return atom->share;
-  return logistic(atom->intercept + atom->slope * logit(share));
+  return gpnn_logistic_sigmoid(atom->intercept + atom->slope * logit(share));
 }
 
 double gpnn_atom_location(const struct gpnn_atom *atom, double at, double mean, double p)
@@ -130,9 +126,10 @@ static struct curve curve_at(size_t n, const double *share, const bool *is_at, c
   struct curve c = {{-intercept, -off}, {1, 0, 1}, -0.5 * (intercept * intercept + off * off)};
   for (size_t i = 0; i < n; i++) {
     if (skip != NULL && skip[i]) continue;
-    double x = isnan(share[i]) ? 0 : logit(share[i]), u = intercept + slope * x, p = logistic(u);
+    double x = isnan(share[i]) ? 0 : logit(share[i]), u = intercept + slope * x,
+           p = gpnn_logistic_sigmoid(u);
     double error = (is_at[i] ? 1 : 0) - p, weight = p * (1 - p);
-    c.value -= fmax(u, 0) + log1p(exp(-fabs(u))) - (is_at[i] ? u : 0);
+    c.value -= gpnn_logistic_softplus(u) - (is_at[i] ? u : 0);
     c.gradient[0] += error;
     c.gradient[1] += error * x;
     c.hessian[0] += weight;

@@ -21,11 +21,6 @@ static double bounded(double f)
   return isnan(f) ? f : fmin(fmax(f, -farthest), farthest);
 }
 
-static double logistic(double x)
-{
-  return x > 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
-}
-
 static bool is_poisson(const struct gpnn_count_law *law)
 {
   return isinf(law->dispersion);
@@ -113,7 +108,7 @@ struct gpnn_count_slopes gpnn_count_slopes(const struct gpnn_count_law *law, dou
   f = bounded(f);
   double rate = exp(f);
   if (is_poisson(law)) return (struct gpnn_count_slopes){y - rate, rate, rate};
-  double u = f - log(r), below = logistic(-u), above = logistic(u);
+  double u = f - log(r), below = gpnn_logistic_sigmoid(-u), above = gpnn_logistic_sigmoid(u);
   return (struct gpnn_count_slopes){y * below - r * above, (y + r) * above * below, r * above};
 }
 

@@ -21,6 +21,12 @@ static inline double gpnn_logistic_softplus(double u)
   return fmax(u, 0) + log1p(exp(-fabs(u)));
 }
 
+/* That sigmoid. */
+static inline double gpnn_logistic_sigmoid(double u)
+{
+  return u > 0 ? 1 / (1 + exp(-u)) : exp(u) / (1 + exp(u));
+}
+
 struct gpnn_logistic {
   struct gpnn_hermite few, many;
 };
