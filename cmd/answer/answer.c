@@ -329,8 +329,11 @@ bool answer_resolve(const struct cli *cli, void *arguments)
   size_t n = 0;
   for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
     n += paths[i] != NULL && strcmp(paths[i], "-") == 0;
-  return n <= 1 || cli_refuse(cli, "only one of parameters, pool and --ids can come from standard "
-                                   "input");
+  if (n > 1)
+    return cli_refuse(cli, "only one of parameters, pool and --ids can come from standard input");
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+    if (!cli_check_overwrite(cli, cli->output, paths[i])) return false;
+  return cli_check_overwrite(cli, cli->output, cli_operand(cli, 0));
 }
 
 static enum gpnn_status open_all(struct answering *r, struct gpnn_error *err)

@@ -31,8 +31,11 @@ bool ask_resolve(const struct cli *cli, void *arguments)
   size_t n = 0;
   for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
     n += paths[i] != NULL && strcmp(paths[i], "-") == 0;
-  return n <= 1 || cli_refuse(cli, "only one of parameters, pool and --not can come from standard "
-                                   "input");
+  if (n > 1)
+    return cli_refuse(cli, "only one of parameters, pool and --not can come from standard input");
+  return cli_check_overwrite(cli, cli->output, cli_operand(cli, 0)) &&
+         cli_check_overwrite(cli, cli->output, cli_operand(cli, 1)) &&
+         cli_check_overwrite(cli, cli->output, a->params);
 }
 
 static enum gpnn_status open_all(struct asking *r, struct gpnn_error *err)

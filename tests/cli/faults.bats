@@ -334,6 +334,7 @@ interrupt() {
     'gpnn-predict -p t.par -o test.tsv t.gpi test.tsv' 'gpnn-predict --keep x1 -p t.par -o train.tsv t.gpi' \
     'gpnn-predict -p t.par -o t.par t.gpi test.tsv' 'gpnn-predict -p t.par -o t.gpi t.gpi test.tsv' \
     'gpnn-eval -o pred.tsv pred.tsv' 'gpnn-plot pit -o pred.tsv --script pred.tsv' 'gpnn-info -o t.gpi t.gpi' \
+    'gpnn-ask -p t.par -o test.tsv t.gpi test.tsv' 'gpnn-answer -p t.par --report full -o test.tsv t.gpi test.tsv' \
     'gpnn-simulate advise -p t.par -o t.gpi t.gpi'; do
     # shellcheck disable=SC2086 # words of a command
     assert_fails 2 'is an input, which would be overwritten' $command <train.tsv
