@@ -75,12 +75,12 @@ static size_t describe_kind(const struct gpnn_skipped_kind *kind, const struct g
 const char *gpnn_skipped_describe(const struct gpnn_skipped *skipped,
                                   const struct gpnn_table *table, char text[GPNN_SKIPPED_BYTES])
 {
-  enum { SHOWN = 2, REST_BYTES = 64, KIND_BYTES = (GPNN_SKIPPED_BYTES - REST_BYTES) / SHOWN };
+  enum { MOST = 3, REST_BYTES = 64, KIND_BYTES = (GPNN_SKIPPED_BYTES - REST_BYTES) / MOST };
   struct gpnn_skipped sorted = *skipped;
   qsort(sorted.kinds, sorted.n_kinds, sizeof sorted.kinds[0], compare_kinds);
-  size_t used = 0, n_described = 0;
+  size_t used = 0, n_described = 0, shown = sorted.n_kinds > MOST ? MOST - 1 : sorted.n_kinds;
   text[0] = '\0';
-  for (size_t i = 0; i < sorted.n_kinds && i < SHOWN; i++) {
+  for (size_t i = 0; i < shown; i++) {
     if (i > 0) used += (size_t)snprintf(text + used, GPNN_SKIPPED_BYTES - used, "; ");
     used += describe_kind(&sorted.kinds[i], table, text + used, KIND_BYTES);
     n_described += sorted.kinds[i].n;

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-enum { GPNN_SKIPPED_KINDS = 12, GPNN_SKIPPED_BYTES = 512 };
+enum { GPNN_SKIPPED_KINDS = 12, GPNN_SKIPPED_BYTES = 640 };
 
 /* A zeroed object has no rows. */
 struct gpnn_skipped {
@@ -42,9 +42,9 @@ void gpnn_skipped_add_malformed(struct gpnn_skipped *skipped, size_t n, size_t l
 /* True if more than a fifth of all rows were left out, given that 'n_kept' were not. */
 bool gpnn_skipped_too_many(const struct gpnn_skipped *skipped, size_t n_kept);
 
-/* Writes to 'text' the two most frequent kinds and how many rows there are of others, as in
- * "column 'price': not a number in 4437 rows, as "2,810" (line 2); ...".  Empty if no row was left
- * out.  'table' is the one the rows are from.  Returns 'text'. */
+/* Writes to 'text' up to three kinds, or the two most frequent and how many rows there are of
+ * others, as in "column 'price': not a number in 4437 rows, as "2,810" (line 2); ...".  Empty if no
+ * row was left out.  'table' is the one the rows are from.  Returns 'text'. */
 const char *gpnn_skipped_describe(const struct gpnn_skipped *skipped,
                                   const struct gpnn_table *table, char text[GPNN_SKIPPED_BYTES]);
 

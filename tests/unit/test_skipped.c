@@ -57,6 +57,20 @@ static void one_reason_is_told_alone(void **state)
   gpnn_table_close(table);
 }
 
+static void three_kinds_are_all_named(void **state)
+{
+  (void)state;
+  struct gpnn_skipped skipped = {0};
+  char text[GPNN_SKIPPED_BYTES];
+  size_t n_good;
+  struct gpnn_table *table =
+      count_bad("a\tb\tc\n1\t2\t3\nNA\t2\t3\n1\tx\t3\n1\n1\tx\t4\n", &skipped, &n_good);
+  assert_string_equal(gpnn_skipped_describe(&skipped, table, text),
+                      "column 'b': not a number in 2 rows, as \"x\" (line 4); column 'a': missing "
+                      "value in 1 row, as \"NA\" (line 3); malformed in 1 row, as in line 5");
+  gpnn_table_close(table);
+}
+
 static void names_and_texts_of_any_length_fit(void **state)
 {
   (void)state;
@@ -87,19 +101,19 @@ static void reasons_of_any_length_fit(void **state)
   char reason[3 * GPNN_SKIPPED_BYTES] = "";
   memset(reason, 'r', sizeof reason - 1);
   struct gpnn_skipped skipped = {0};
-  struct gpnn_field fields[3] = {{"x", 1}, {"x", 1}, {"x", 1}};
-  const struct gpnn_record record = {.line = 2, .fields = fields, .n_fields = 3};
-  for (size_t j = 0; j < 3; j++) {
+  struct gpnn_field fields[4] = {{"x", 1}, {"x", 1}, {"x", 1}, {"x", 1}};
+  const struct gpnn_record record = {.line = 2, .fields = fields, .n_fields = 4};
+  for (size_t j = 0; j < 4; j++) {
     const struct gpnn_error why = {GPNN_EDATA, "", reason, j};
     gpnn_skipped_add(&skipped, &record, &why);
   }
   size_t n_good;
   struct gpnn_skipped none = {0};
-  struct gpnn_table *table = count_bad("a\tb\tc\n1\t2\t3\n", &none, &n_good);
+  struct gpnn_table *table = count_bad("a\tb\tc\td\n1\t2\t3\t4\n", &none, &n_good);
   gpnn_skipped_describe(&skipped, table, room.text);
   assert_true(strlen(room.text) < GPNN_SKIPPED_BYTES);
   assert_string_equal(room.behind, "untouched");
-  assert_non_null(strstr(room.text, "; 1 for other reasons"));
+  assert_non_null(strstr(room.text, "; 2 for other reasons"));
   gpnn_table_close(table);
 }
 
@@ -138,6 +152,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bad_rows_are_told_by_column_the_most_frequent_first),
       cmocka_unit_test(one_reason_is_told_alone),
+      cmocka_unit_test(three_kinds_are_all_named),
       cmocka_unit_test(names_and_texts_of_any_length_fit),
       cmocka_unit_test(reasons_of_any_length_fit),
       cmocka_unit_test(more_reasons_than_there_is_room_for_are_counted),
