@@ -306,12 +306,15 @@ static bool check_meaning(const struct cli *cli, const struct arguments *a)
 static bool resolve(const struct cli *cli, void *arguments)
 {
   struct arguments *a = arguments;
-  const char *kind = cli->operands[0], *model = cli->operands[1];
+  const char *kind = cli->operands[0];
   char shown[GPNN_MASK_BYTES];
   for (a->kind = 0; a->kind < KINDS && strcmp(kind, kinds[a->kind]) != 0;) a->kind++;
   if (a->kind == KINDS)
     return cli_refuse(cli, "no such kind: \"%s\"; KIND is solve, trace, diagonal or logdet",
                       gpnn_mask(shown, kind, strlen(kind)));
+  if (cli->n_operands < 2)
+    return cli_refuse(cli, "an operand is missing: %s %s", cli->tool->name, cli->tool->synopsis);
+  const char *model = cli->operands[1];
   if (!check_meaning(cli, a)) return false;
   const char *table = a->kind == SOLVE ? cli_operand(cli, 2) : NULL;
   if (!gpnn_index_is_model(model) && !open_default_params(cli, &a->params)) return false;
@@ -331,7 +334,7 @@ static const struct cli_tool tool = {
                "  trace, diagonal   those of its inverse\n"
                "  logdet            its log determinant",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS | CLI_SEEDED,
-    .min_operands = 2,
+    .min_operands = 1,
     .max_operands = 3,
     .first_operand = kind_name,
     CLI_OPTIONS(options),

@@ -43,11 +43,13 @@ static enum gpnn_status find_columns(struct reading *r, struct gpnn_error *err)
     r->sd = find_named(r->table, "sd");
     r->df = find_named(r->table, "df");
     r->truth = r->mean == SIZE_MAX || r->mean == 0 ? SIZE_MAX : r->mean - 1;
-    if (r->mean == SIZE_MAX)
+    if (r->mean == SIZE_MAX && find_named(r->table, "label") != SIZE_MAX)
       return gpnn_fail(err, GPNN_EMISMATCH,
-                       find_named(r->table, "label") == SIZE_MAX
-                           ? "%s: has no column 'mean': is it a table of predictions of one target?"
-                           : "%s: has predictions of classes, which are not combined",
+                       "%s: has predictions of classes, which are not combined",
+                       gpnn_table_name(r->table));
+    if (r->mean == SIZE_MAX)
+      return gpnn_fail(err, GPNN_EINVAL,
+                       "%s: has no column 'mean': is it a table of predictions of one target?",
                        gpnn_table_name(r->table));
     if (find_named(r->table, "sample1") != SIZE_MAX)
       return gpnn_fail(err, GPNN_EMISMATCH,

@@ -252,7 +252,7 @@ enum gpnn_status gpnn_container_open(struct gpnn_container **container, const ch
   struct gpnn_container *file = new_container(path, format);
   if (file == NULL) return gpnn_fail_memory(err, "for opening a file");
   file->fd = open_read(path);
-  if (file->fd < 0) status = gpnn_fail_errno(err, errno, "%s", path);
+  if (file->fd < 0) status = gpnn_fail_errno(err, errno, "%s: cannot be opened", path);
   if (status == GPNN_OK) status = map(file, err);
   return finish(file, status, container, err);
 }

@@ -287,7 +287,7 @@ static enum gpnn_status read_bytes(struct gpnn_input *input, char **bytes, size_
 static enum gpnn_status read_text(struct gpnn_parameters_reader *reader, struct gpnn_span text)
 {
   if (text.length == 0)
-    return gpnn_fail(reader->err, GPNN_EDATA, "%s: no parameters: empty input", reader->name);
+    return gpnn_fail(reader->err, GPNN_EDATA, "%s: is empty, not parameters", reader->name);
   enum gpnn_container_kind kind;
   if (gpnn_container_recognise(text.at, text.length, &kind))
     return gpnn_fail(reader->err, GPNN_EMISMATCH, "%s is %s, not parameters", reader->name,

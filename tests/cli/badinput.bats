@@ -86,7 +86,7 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
     assert_fails 1 "^$f: is empty" gpnn-split -f 1:1 -o a -o b $f
     assert_fails 1 "^$f: is empty" gpnn-predict t.gpi -p t.par $f
     assert_fails 1 "^$f: is empty" gpnn-eval $f
-    assert_fails 1 "^$f: no parameters" gpnn-predict t.gpi -p $f test.tsv
+    assert_fails 1 "^$f: is empty, not parameters" gpnn-predict t.gpi -p $f test.tsv
     assert_fails 1 "^$f: is empty" gpnn-calibrate t.gpi -p t.par --with $f
   done
   assert_fails 1 '^empty: is empty, not an index' gpnn-fit empty
@@ -123,7 +123,7 @@ rows='1,2\n2,1\n3,4\n4,4\n5,7\n6,5\n7,8\n8,6\n9,9\n10,3\n'
     assert_fails 1 "^$what$" gpnn-eval $f
   done
   assert_fails 1 '^t.gpi is an index, not parameters$' gpnn-predict t.gpi -p t.gpi test.tsv
-  assert_fails 1 '^missing.gpi: No such file or directory$' gpnn-predict missing.gpi -p t.par t.gpi
+  assert_fails 1 '^missing.gpi: cannot be opened: No such file or directory$' gpnn-predict missing.gpi -p t.par t.gpi
   : >empty
   assert_fails 1 '^empty: is empty, not an index$' gpnn-calibrate empty -p t.gpi
   assert_fails 1 '^t.gpi is an index, not parameters' gpnn-fit --start t.gpi t.gpi

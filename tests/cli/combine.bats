@@ -155,7 +155,7 @@ make_lesson() {
   sed 's/1.3/x/' 2.tsv >word.tsv
   assert_fails 1 "word.tsv:3: column 'mean': not a number: \"x\"" gpnn-combine --id id --prior 0,1 1.tsv word.tsv
   printf 'id\ta\nx\t1\n' >table.tsv
-  assert_fails 1 "table.tsv: has no column 'mean'" gpnn-combine --prior 0,1 table.tsv
+  assert_fails 2 "table.tsv: has no column 'mean'" gpnn-combine --prior 0,1 table.tsv
   printf 'mean\tsd\tsample1\n1\t1\t0.5\n' >draws.tsv
   assert_fails 1 'draws.tsv: has draws' gpnn-combine --prior 0,1 draws.tsv
   printf 'label\tp_a\tp_b\na\t0.9\t0.1\n' >classes.tsv

@@ -134,6 +134,8 @@ worst() {
 @test "options without a meaning are refused" {
   make_system
   assert_fails 2 'no such kind: "inverse"' gpnn-linear inverse t.gpi
+  assert_fails 2 'no such kind: "inverse"' gpnn-linear inverse
+  assert_fails 2 'an operand is missing: gpnn-linear KIND' gpnn-linear solve
   assert_fails 2 'trace reads no table' gpnn-linear trace -p t.par t.gpi rhs.tsv
   assert_fails 2 '--probes: solve' gpnn-linear solve --probes 3 -p t.par t.gpi rhs.tsv
   assert_fails 2 '--tol-head is for --truncation' gpnn-linear solve --tol-head 0.1 -p t.par t.gpi rhs.tsv

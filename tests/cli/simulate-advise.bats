@@ -157,7 +157,7 @@ advise() {
   assert_fails 1 '1600 training rows are too few .* with 400 neighbours: that takes 1604' \
     gpnn-simulate advise -p t.par -m 400 t.gpi
   assert_fails 1 'make one with gpnn-index' gpnn-simulate advise -p t.par train.tsv
-  assert_fails 1 'no parameters' gpnn-simulate advise -p /dev/null t.gpi
+  assert_fails 1 '^/dev/null: is empty, not parameters' gpnn-simulate advise -p /dev/null t.gpi
   assert_fails 1 'too few' gpnn-simulate advise -p t.par -m 400 -o out.tsv t.gpi
   [[ ! -e out.tsv ]]
 }

@@ -821,7 +821,7 @@ static void other_kinds_of_file_are_named(void **state)
 {
   struct place *place = *state;
   struct gpnn_parameters params = {0};
-  assert_refused(state, "", GPNN_EDATA, "x.par: no parameters: empty input");
+  assert_refused(state, "", GPNN_EDATA, "x.par: is empty, not parameters");
   assert_refused(state, "lat,lon,price\n1,2,3\n", GPNN_EDATA,
                  "x.par:1: unknown name \"lat,lon,price\": is this a table?");
   char bytes[GPNN_CONTAINER_KIND_BYTES] = GPNN_CONTAINER_MAGIC;
