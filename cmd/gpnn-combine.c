@@ -23,7 +23,7 @@ static const struct cli_option options[] = {
 
 static const struct cli_tool tool = {
     .name = "gpnn-combine",
-    .synopsis = "[OPTION...] PREDICTIONS PREDICTIONS...",
+    .synopsis = "[OPTION...] PREDICTIONS...",
     .purpose = "Combine the predictions that several models make of the same rows into one: by\n"
                "default as is exact if the models see independent views of the target.",
     .groups = CLI_OUTPUT | CLI_TABLE,
