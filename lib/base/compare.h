@@ -30,8 +30,8 @@ int gpnn_compare_sizes(const void *a, const void *b);
  * as strcmp() does.  None is NULL. */
 int gpnn_compare_strings(const void *a, const void *b);
 
-/* The last of 'n' >= 2 rising numbers but the very last that does not exceed 'x', or the first: the
- * segment between two numbers that 'x' is in, or nearest to. */
+/* The number i <= n - 2 of the segment from rising[i] to rising[i + 1] that 'x' is in; outside all
+ * of them, of the first or the last.  n >= 2. */
 size_t gpnn_find_segment(size_t n, const double *rising, double x);
 
 #endif

@@ -12,7 +12,10 @@
  * tenth of the knots, so that far rows stay far.
  *
  * An input that has a unit, is one of several coordinates of a point, or comes from a category has
- * no score, nor has one with fewer than three values: its score would be a linear function of it.
+ * no score.  Nor has an input with fewer than three different values, whose score would be a linear
+ * function of it.
+ *
+ * Threads: curves that are learnt are read-only and may be shared.
  */
 #ifndef GPNN_DATASET_SCORES_H
 #define GPNN_DATASET_SCORES_H
@@ -70,7 +73,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_scores_learn(struct gpnn_scores *scores,
                                                    const struct gpnn_dataset *dataset,
                                                    uint64_t seed, struct gpnn_error *err);
 
-/* What a normal score of 1 is among the inputs of 'dataset', so that scores have their variance. */
+/* What normal scores are multiplied by, so that their variance is that of the standardised inputs
+ * of 'dataset'. */
 double gpnn_scores_unit(const struct gpnn_dataset *dataset);
 
 /* True if curves that were read from a file, of finite numbers, could have been learnt. */

@@ -4,6 +4,8 @@
  *
  * A model has one set of rows for all its targets and members.  So a process that does not see what
  * another sees gets a lengthscale for it at which no distance counts.
+ *
+ * Threads: no shared state.
  */
 #ifndef GPNN_KERNEL_SIGHT_H
 #define GPNN_KERNEL_SIGHT_H

@@ -34,7 +34,8 @@ extern "C" {
 
 /*
  * Finds the most frequent of the training targets, the smallest of equally frequent ones: its
- * value and its share, with intercept 0 and slope 1.  atom->share stays 0 if it is below
+ * value and its share, with intercept 0, slope 1 and power 0, which calibration sets
+ * (assess/calibrate.h).  atom->share stays 0 if it is below
  * GPNN_ATOM_LEAST_SHARE, or if no atom can be predicted from the dataset by the parameters: their
  * likelihood has to be Student's t with a scale, and the targets plain numbers, without offsets,
  * of training rows.
