@@ -318,3 +318,21 @@ make_errors() {
   assert_below 0.8 "$(value cal scores)" # the mean of squared errors, divided by their variances
   assert_below "$(value cal scores)" 1.3
 }
+
+# Where a quarter of the sites wave and the others are many small numbers of any size, logarithms make the
+# small ones probable and forget the waves.
+@test "a transform that spoils the means is not taken, whatever densities gain" {
+  awk -v OFS='\t' 'BEGIN {
+    srand(3); print "x", "t", "y"
+    for (i = 0; i < 16; i++) for (j = 1; j <= 24; j++)
+      if (rand() < 0.85) print i, j, i < 12 ? 1e-3 * exp(6 * rand()) : 2 + sin(i + 0.8 * j) + 0.4 * (rand() - 0.5)
+  }' >obs.tsv
+  gpnn-grid index -q --site x --time t -o g.gpi obs.tsv
+  gpnn-grid fit -v --site-kernel rbf --time-kernel rbf --time-scale linear --mean none g.gpi 2>log >g.par
+  awk '
+    /tried/ { sub(/.*NLL /, ""); sub(/, RMSE/, ""); sub(/,.*/, "") }
+    NR == 1 { nll = $1; rmse = $2 }
+    NR > 1 && $1 < nll - 0.3 && $2 > 1.5 * rmse { found = 1 }
+    END { exit !found }' log
+  assert_equal "$(value transform)" ''
+}
