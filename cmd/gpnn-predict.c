@@ -33,6 +33,8 @@ static const struct cli_option options[] = {
                .of = CLI_OF_INDEX),
     CLI_COUNT(0, "share", share, "G", "rows that may share a factorisation; 1: none (1)", 1, 4096,
               .of = CLI_OF_TABLE | CLI_OF_INDEX),
+    CLI_COUNT(0, "draws", draws, "K", "draws of what a row lacks of its inputs (10)", 1, 1000,
+              .of = CLI_OF_INDEX),
     CLI_TEXT(0, "max-distance", max_distance, "R",
              "largest distance to training rows, as 2 or 5km"),
     CLI_CHOICE(0, "beyond", plan.options.beyond, "WHAT", "for rows farther than R", beyond),

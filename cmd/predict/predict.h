@@ -34,7 +34,7 @@ struct predict_arguments {
   bool labels_only;   /* of classes: no probabilities */
   enum predict_aggregate aggregate;
   double most_na;                                /* share of the rows */
-  size_t neighbours, share, batch, samples, top; /* all but share may be 0: not given */
+  size_t neighbours, share, draws, batch, samples, top; /* all but share may be 0: not given */
   bool is_of_grids; /* for gpnn-grid predict, which lacks options that are for rows: the index has
                        to be a grid */
   enum predict_cells complete;             /* of a grid */

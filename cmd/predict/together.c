@@ -163,8 +163,10 @@ static enum gpnn_status folds_open(struct folds *folds, const struct cli *cli,
                                    const struct predict_arguments *a, size_t n,
                                    const struct gpnn_channel *channels, struct gpnn_error *err)
 {
-  const struct gpnn_model_options options = {
-      .neighbours = a->neighbours, .precision = a->precision, .threads = cli->threads};
+  const struct gpnn_model_options options = {.neighbours = a->neighbours,
+                                             .precision = a->precision,
+                                             .draws = a->draws,
+                                             .threads = cli->threads};
   if (!gpnn_channels_can_refit(n, channels))
     return gpnn_fail(err, GPNN_EDATA,
                      "--cross-fit: the parameters do not say how they were estimated, as those of "
@@ -251,6 +253,7 @@ static enum gpnn_status open_one(struct together *together, const struct cli *cl
   const struct gpnn_model_options options = {.neighbours = a->neighbours,
                                              .precision = a->precision,
                                              .share = a->share,
+                                             .draws = a->draws,
                                              .threads = cli->threads,
                                              .grid = &grid};
   size_t first = together->first, n = together->n;

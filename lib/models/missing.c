@@ -106,9 +106,12 @@ static enum gpnn_status draw(struct drawn *drawn, const struct gpnn_model *model
                              const struct gpnn_query *query, struct gpnn_error *err)
 {
   const struct gpnn_model_options *options = gpnn_model_options(model);
+  size_t most = GPNN_MISSING_DRAWS_MOST, wanted = options->draws;
   *drawn = (struct drawn){.dataset = gpnn_model_channel(model, 0)->dataset,
                           .given = query,
-                          .n_draws = options->draws > 0 ? options->draws : GPNN_MISSING_DRAWS};
+                          .n_draws = wanted == 0     ? GPNN_MISSING_DRAWS
+                                     : wanted < most ? wanted
+                                                     : most};
   enum gpnn_status status = make_room(drawn, err);
   if (status == GPNN_OK) gpnn_threads_each(options->threads, query->n, 1, draw_row, drawn);
   return status;

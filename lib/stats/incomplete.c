@@ -6,6 +6,7 @@
 
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
+#include "linalg/blas_threads.h"
 
 static const double RIDGE = 1e-3;  /* added to variances, which are about 1 */
 static const double ENOUGH = 1e-3; /* a step that changes no moment by more is the last */
@@ -195,6 +196,7 @@ static enum gpnn_status climb(struct gpnn_incomplete *fitted, struct sums *sums,
 enum gpnn_status gpnn_incomplete_fit(struct gpnn_incomplete *fitted, size_t n, size_t d,
                                      const double *rows, struct gpnn_error *err)
 {
+  if (gpnn_blas_claim(1) < 1) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
   struct sums sums = {.n = choose_rows(n, d, rows), .d = d};
   struct gpnn_arrays *arrays = GPNN_ARRAYS(
       GPNN_ARRAY(sums.rows, sums.n, d), GPNN_ARRAY(sums.row, d, 1), GPNN_ARRAY(sums.total, d, 1),

@@ -69,6 +69,19 @@ holes() {
     awk '{ exit ($1 - $3) ^ 2 > 1e-12 || ($2 / $4 - 1) ^ 2 > 1e-6 }'
 }
 
+@test "more draws take other rows, and change nothing of complete rows" {
+  make_holes 800 0 0.1 >train.tsv
+  make_holes 60 900 0.3 >test.tsv
+  fit
+  for k in 1 10 1000; do gpnn-predict -q --draws "$k" t.gpi -p t.cal test.tsv | sed 1d | paste - <(holes test.tsv) >"$k.tsv"; done
+  gpnn-predict -q t.gpi -p t.cal test.tsv | sed 1d | cmp - <(cut -f 1-4 10.tsv)
+  paste 1.tsv 10.tsv 1000.tsv | awk -F '\t' '
+    $5 == 0 && ($2 != $7 || $2 != $12 || $3 != $8) { exit 1 }
+    $5 == 1 { changed += $2 != $7 && $7 != $12; n++ }
+    END { exit changed < n / 2 }'
+  assert_fails 2 'option --draws: not a whole number from 1 to 1000' gpnn-predict --draws 0 t.gpi -p t.cal test.tsv
+}
+
 @test "draws do not depend on batches, threads or other rows" {
   make_holes 800 0 0.2 >train.tsv
   make_holes 60 900 0.3 >test.tsv
