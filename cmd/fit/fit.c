@@ -77,21 +77,6 @@ static enum gpnn_status improve(const struct cli *cli, const struct fit_argument
   return status;
 }
 
-/* Lets '*dataset', an index, see its inputs as parameters (n) do, which then see them alike;
- * '*seen' owns what it is then, and stays NULL where nothing changes. */
-static enum gpnn_status see_as(size_t n, struct gpnn_parameters *params,
-                               const struct gpnn_dataset **dataset, struct gpnn_transformed **seen,
-                               struct gpnn_error *err)
-{
-  if ((*dataset)->scaling.sight != NULL) return GPNN_OK; /* they were fitted to what it sees */
-  enum gpnn_status status = gpnn_sight_agree(n, params, *dataset, err);
-  if (status != GPNN_OK || params->sight == NULL) return status;
-  status =
-      gpnn_transformed_new(seen, *dataset, &(struct gpnn_changes){.sight = params->sight}, err);
-  if (status == GPNN_OK) *dataset = gpnn_transformed_dataset(*seen);
-  return status;
-}
-
 /* Fits targets that share their lengthscales, choosing whatever was left open. */
 static enum gpnn_status fit_targets(const struct cli *cli, const struct fit_arguments *a,
                                     const struct targets *targets, struct gpnn_parameters *params,
@@ -110,7 +95,7 @@ static enum gpnn_status fit_targets(const struct cli *cli, const struct fit_argu
     status = fit_transformed(cli, a, &transforms, params, &report, err);
   else if (status == GPNN_OK)
     status = fit_views(cli, a, targets, params, &report, err);
-  if (status == GPNN_OK && chooses) status = see_as(n, params, &dataset, &seen, err);
+  if (status == GPNN_OK && chooses) status = fit_see_as(n, params, &dataset, &seen, err);
   if (status == GPNN_OK && chooses)
     status = fit_transforms_choose(&transforms, cli, a, dataset, first, n, params, err);
   if (status == GPNN_OK && chooses && transforms.transformed != NULL)
@@ -275,7 +260,7 @@ static enum gpnn_status weigh_seen(const struct cli *cli, const struct fit_argum
 {
   struct gpnn_transformed *seen = NULL;
   enum gpnn_status status = GPNN_OK;
-  if (a->row_weights != FIT_ROW_WEIGHTS_NO) status = see_as(1, params, &view, &seen, err);
+  if (a->row_weights != FIT_ROW_WEIGHTS_NO) status = fit_see_as(1, params, &view, &seen, err);
   if (status == GPNN_OK) status = weigh_rows(cli, a, view, state, params, err);
   gpnn_transformed_free(seen);
   return status;

@@ -167,6 +167,12 @@ GPNN_MUST_CHECK enum gpnn_status fit_transforms_set(struct fit_transforms *trans
                                                     const struct gpnn_dataset *dataset,
                                                     size_t first, size_t n, struct gpnn_error *err);
 
+/* Lets '*dataset' see its inputs as parameters (n) of it do, which then see them alike; '*seen'
+ * owns what it is then, to be freed after its last use, and stays NULL where nothing changes. */
+GPNN_MUST_CHECK enum gpnn_status fit_see_as(size_t n, struct gpnn_parameters *params,
+                                            const struct gpnn_dataset **dataset,
+                                            struct gpnn_transformed **seen, struct gpnn_error *err);
+
 /* The same with kinds that are chosen, given the parameters of these targets as they are. */
 GPNN_MUST_CHECK enum gpnn_status
 fit_transforms_choose(struct fit_transforms *transforms, const struct cli *cli,

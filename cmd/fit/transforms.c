@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "kernel/sight.h"
 
 static enum gpnn_status transforms_init(struct fit_transforms *transforms,
                                         const struct gpnn_dataset *dataset, size_t first, size_t n,
@@ -73,6 +74,19 @@ enum gpnn_status fit_transforms_choose(struct fit_transforms *transforms, const 
   return status == GPNN_OK ? apply(transforms, err) : status;
 }
 
+enum gpnn_status fit_see_as(size_t n, struct gpnn_parameters *params,
+                            const struct gpnn_dataset **dataset, struct gpnn_transformed **seen,
+                            struct gpnn_error *err)
+{
+  if ((*dataset)->scaling.sight != NULL) return GPNN_OK; /* they were fitted to what it sees */
+  enum gpnn_status status = gpnn_sight_agree(n, params, *dataset, err);
+  if (status != GPNN_OK || params->sight == NULL) return status;
+  status =
+      gpnn_transformed_new(seen, *dataset, &(struct gpnn_changes){.sight = params->sight}, err);
+  if (status == GPNN_OK) *dataset = gpnn_transformed_dataset(*seen);
+  return status;
+}
+
 /* Adds the comparison of two fits of a target to the comments of both. */
 static enum gpnn_status comment(struct gpnn_parameters *without, struct gpnn_parameters *with,
                                 const struct gpnn_transform_candidate *score,
@@ -94,16 +108,17 @@ enum gpnn_status fit_transforms_compare(const struct fit_transforms *transforms,
 {
   const double enough = 2; /* standard errors: a fit has seen some of the rows */
   struct cli about = *cli;
+  const struct gpnn_dataset *dataset = gpnn_transformed_dataset(transforms->transformed);
+  struct gpnn_transformed *seen = NULL;
   double gain = 0;
   bool harms = false;
-  enum gpnn_status status = GPNN_OK;
+  enum gpnn_status status = fit_see_as(transforms->n, with, &dataset, &seen, err);
   for (size_t t = 0; t < transforms->n && status == GPNN_OK; t++) {
     size_t target = transforms->first + t;
     struct gpnn_transform_candidate score;
     const struct gpnn_channel plain = {gpnn_dataset_target(transforms->dataset, target),
                                        &without[t]};
-    const struct gpnn_channel transformed = {
-        gpnn_transformed_target(transforms->transformed, target), &with[t]};
+    const struct gpnn_channel transformed = {gpnn_dataset_target(dataset, target), &with[t]};
     if (transformed.dataset->transform == NULL) continue;
     status = gpnn_choose_compare_transform(&plain, &transformed, &a->choose, &score, err);
     if (status != GPNN_OK) break;
@@ -112,6 +127,7 @@ enum gpnn_status fit_transforms_compare(const struct fit_transforms *transforms,
     harms = harms || score.harms;
     status = comment(&without[t], &with[t], &score, err);
   }
+  gpnn_transformed_free(seen);
   *pays = status == GPNN_OK && gain > 0 && !harms;
   return status == GPNN_ENUMERIC ? GPNN_OK : status;
 }
