@@ -33,7 +33,7 @@ struct predict_arguments {
   bool flags_outside; /* of a model on a grid: which rows lie outside it */
   bool labels_only;   /* of classes: no probabilities */
   enum predict_aggregate aggregate;
-  double most_na;                                /* share of the rows */
+  double most_na;                                       /* share of the rows */
   size_t neighbours, share, draws, batch, samples, top; /* all but share may be 0: not given */
   bool is_of_grids; /* for gpnn-grid predict, which lacks options that are for rows: the index has
                        to be a grid */

@@ -342,7 +342,7 @@ par() {
   { cat train.tsv; printf '1\tx\t1\n1\n1\t2\tnan\n1\t\t3\n1\t2\t3\t4\n'; } >bad.tsv
   gpnn-index --skip-bad -o x.gpi bad.tsv 2>err.txt
   assert_equal "$(warnings err.txt | head -n 1)" "gpnn-index: bad.tsv: 4 of 305 rows left out: malformed in 2 rows, as in line 303;$(
-    ) column 'x2': not a number in 1 row, as \"x\" (line 302); 1 for other reasons"
+    ) column 'x2': not a number in 1 row, as \"x\" (line 302); column 'y': not a finite number in 1 row, as \"nan\" (line 304)"
   assert_equal "$(gpnn-info x.gpi | value skipped-rows)" 4
   gpnn-predict --skip-bad --append t.gpi -p t.par bad.tsv >out.tsv 2>err.txt
   [[ $(head -n 1 err.txt) == 'gpnn-predict: bad.tsv: 3 of 305 rows have no prediction: malformed in 2 rows, '* ]]

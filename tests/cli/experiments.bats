@@ -246,7 +246,8 @@ divide() {
     "$experiments/grid-large" --sites 60 --times 12 --missing 0.3 $options >costs.tsv 2>err.txt
     assert_equal "$(wc -l <costs.tsv)" 2
     column rmse costs.tsv | awk '!($1 > 0.05 && $1 < 0.8) { exit 1 }'
-    column coverage95 costs.tsv | awk '!($1 > 0.8) { exit 1 }'
+    # Of the function: what is left of the variance of an observation without the noise is little, and known badly.
+    column coverage95 costs.tsv | awk '!($1 > 0.65) { exit 1 }'
   done
 }
 
