@@ -38,11 +38,13 @@ static enum gpnn_status fit(struct filling *f, struct gpnn_error *err)
 {
   enum { MOST = 20000 };
   const struct gpnn_training *training = f->training;
-  size_t n = training->n < MOST ? training->n : MOST, step = training->n / n;
+  size_t n = training->n < MOST ? training->n : MOST;
   double *sample = gpnn_alloc(n, f->n_columns, sizeof *sample);
   if (sample == NULL) return gpnn_fail_memory(err, "for what rows lack");
-  for (size_t i = 0; i < n; i++)
-    take_cells(f, training->read.numbers + i * step * training->width, sample + i * f->n_columns);
+  for (size_t i = 0; i < n; i++) {
+    size_t row = (size_t)((double)i / (double)n * (double)training->n);
+    take_cells(f, training->read.numbers + row * training->width, sample + i * f->n_columns);
+  }
   enum gpnn_status status = gpnn_incomplete_fit(&f->fitted, n, f->n_columns, sample, err);
   free(sample);
   return status;

@@ -172,6 +172,15 @@ holes() {
   assert_equal "$(grep -c NA out.tsv)" 0
 }
 
+@test "what is filled in is learnt from all of a table" {
+  awk -v OFS='\t' 'BEGIN {
+    srand(2); print "a", "b", "y"
+    for (i = 0; i < 30000; i++) { a = rand(); print a, i < 20000 ? "NA" : 100 + a, rand() }
+  }' >train.tsv
+  gpnn-index -q -o t.gpi train.tsv
+  gpnn-info t.gpi | awk -F '\t' '$1 == "input" && $2 == "b" { exit ($3 - 100.5) ^ 2 > 1e-3 }'
+}
+
 @test "gpnn reports what is missing, and predicts it" {
   make_holes 400 0 0.1 >train.tsv
   make_holes 40 900 0.1 >test.tsv
