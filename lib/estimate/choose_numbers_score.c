@@ -48,7 +48,7 @@ static void load_target(struct gpnn_choice *c, const struct gpnn_dataset *target
 }
 
 /* Replaces the validation rows by held-out rows that resemble options->like, under the metric of
- * 'model'. */
+ * 'model'.  Like those, they have what they lack filled in. */
 static enum gpnn_status load_like(struct gpnn_choice *c, const struct gpnn_model *model,
                                   struct gpnn_heldout *heldout, struct gpnn_error *err)
 {
@@ -58,6 +58,10 @@ static enum gpnn_status load_like(struct gpnn_choice *c, const struct gpnn_model
                                                .seed = c->options->fit.seed};
   enum gpnn_status status = gpnn_model_hold_out(model, &options, heldout, err);
   if (status != GPNN_OK) return status;
+  const struct gpnn_dataset *dataset = gpnn_model_channel(model, 0)->dataset;
+  for (size_t i = 0; i < c->n; i++)
+    memcpy(heldout->own.x + i * dataset->d, dataset->x + (size_t)heldout->own.self[i] * dataset->d,
+           dataset->d * sizeof *dataset->x);
   memcpy(c->y, heldout->y, c->n * sizeof *c->y);
   if (heldout->noise != NULL) memcpy(c->noise, heldout->noise, c->n * sizeof *c->noise);
   return GPNN_OK;

@@ -172,6 +172,17 @@ holes() {
   assert_equal "$(grep -c NA out.tsv)" 0
 }
 
+@test "parameters may be chosen for rows like others, and a grid of inducing points fitted, whatever rows lack" {
+  make_holes 400 0 0.2 >train.tsv
+  make_holes 100 900 >like.tsv
+  gpnn-index -q -x a,b,d -o t.gpi train.tsv
+  gpnn-fit -q --effort fast --like like.tsv -o t.par t.gpi
+  gpnn-predict -q t.gpi -p t.par like.tsv >out.tsv
+  assert_equal "$(grep -c NA out.tsv)" 0
+  gpnn-tucker -q --variance residual -o t.gpm t.gpi
+  gpnn-predict -q t.gpm like.tsv | paste - like.tsv | awk -F '\t' 'NR > 1 { e += ($1 - $2) ^ 2; v += $3 ^ 2 } END { exit e > 4 * v || v > 4 * e }'
+}
+
 @test "what is filled in is learnt from all of a table" {
   awk -v OFS='\t' 'BEGIN {
     srand(2); print "a", "b", "y"

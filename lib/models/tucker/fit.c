@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
+#include "dataset/missing.h"
 #include "linalg/blas.h"
 #include "models/tucker/tucker_private.h"
 
@@ -255,20 +256,25 @@ static enum gpnn_status alternate(struct fit *f, struct gpnn_error *err)
 
 /* ---- results ------------------------------------------------------------------------------- */
 
-/* The mean squared residual of the rows held out, or of the training rows. */
+/* The mean squared residual of the rows held out, those that lack no inputs, or if there are none
+ * of the training rows. */
 static enum gpnn_status find_residual(struct fit *f, double *residual, struct gpnn_error *err)
 {
   const struct gpnn_dataset *view = f->view;
-  struct gpnn_tucker_data data = f->data;
   struct gpnn_tucker_value value = f->value;
+  uint64_t *complete = gpnn_alloc(view->n_calibration, 1, sizeof *complete);
+  if (complete == NULL) return gpnn_fail_memory(err, "for the residuals");
+  struct gpnn_tucker_data data = {.x = view->calibration_x,
+                                  .y = view->calibration_y,
+                                  .row = complete,
+                                  .weight = f->data.weight,
+                                  .threads = f->data.threads};
   enum gpnn_status status = GPNN_OK;
-  if (view->n_calibration > 0) {
-    data.n = view->n_calibration;
-    data.x = view->calibration_x;
-    data.y = view->calibration_y;
-    status = gpnn_tucker_bound_at(f->bound, &f->t, &data, &value, NULL, err);
-  }
-  if (status == GPNN_OK) *residual = value.squares / (double)data.n;
+  for (size_t i = 0; i < view->n_calibration; i++)
+    if (!gpnn_row_is_incomplete(view->d, view->calibration_x + i * view->d)) complete[data.n++] = i;
+  if (data.n > 0) status = gpnn_tucker_bound_at(f->bound, &f->t, &data, &value, NULL, err);
+  if (status == GPNN_OK) *residual = value.squares / (double)(data.n > 0 ? data.n : f->data.n);
+  free(complete);
   return status;
 }
 
