@@ -213,7 +213,7 @@ static void judge_column(struct gpnn_advice *advice, const struct gpnn_profile *
 {
   const struct gpnn_column_profile *column = &profile->columns[j];
   struct gpnn_column_advice *this = &advice->columns[j];
-  this->may_lack = profile->takes_missing && column->role == GPNN_PROFILE_INPUT;
+  this->may_lack = profile->takes_missing && column->is_input;
   this->n_bad = count_bad(column, this->may_lack);
   if (column->role == GPNN_PROFILE_UNUSED) {
     this->kind = GPNN_ADVICE_UNUSED;

@@ -74,9 +74,11 @@ enum { MOST_LEVELS = 1 << 20, TEXTS_WITHOUT_DATE = 100 };
 static void mark(struct gpnn_profile *profile, size_t n, const struct gpnn_column *columns,
                  enum gpnn_profile_role role)
 {
-  for (size_t i = 0; i < n; i++)
-    profile->columns[columns[i].position].role =
-        columns[i].date != NULL ? GPNN_PROFILE_CODED : role;
+  for (size_t i = 0; i < n; i++) {
+    struct gpnn_column_profile *column = &profile->columns[columns[i].position];
+    column->role = columns[i].date != NULL ? GPNN_PROFILE_CODED : role;
+    column->is_input = false;
+  }
 }
 
 static void mark_inputs(struct gpnn_profile *profile, const struct gpnn_schema *schema)
@@ -88,6 +90,7 @@ static void mark_inputs(struct gpnn_profile *profile, const struct gpnn_schema *
          is_coded                            ? GPNN_PROFILE_CODED
          : input->kind == GPNN_COLUMN_NUMBER ? GPNN_PROFILE_INPUT
                                              : GPNN_PROFILE_OTHER);
+    profile->columns[input->position].is_input = true;
   }
 }
 

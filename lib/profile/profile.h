@@ -127,6 +127,7 @@ struct gpnn_odd_cells {
 
 struct gpnn_column_profile {
   enum gpnn_profile_role role;
+  bool is_input;         /* and nothing that a row must have, as regressors and offsets are */
   bool is_named;         /* an input that the user named, which is not to be dropped */
   size_t offset_of;      /* 1 + the column of the target that this is the offset of; 0: of none */
   size_t n_missing;      /* as the table's notation has it */

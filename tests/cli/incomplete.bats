@@ -192,6 +192,20 @@ holes() {
   gpnn-info t.gpi | awk -F '\t' '$1 == "input" && $2 == "b" { exit ($3 - 100.5) ^ 2 > 1e-3 }'
 }
 
+@test "an input that may be missing does not count against a row that is bad for another reason" {
+  printf 'day\tkind\tlat\tlon\to\ty\n' >train.tsv
+  awk -v OFS='\t' 'BEGIN {
+    srand(3)
+    for (i = 0; i < 200; i++) print i % 3 ? "2020-01-" sprintf("%02d", 1 + i % 28) : "NA", i % 4 ? "a" i % 2 : "NA", i % 5 ? 40 + rand() : "NA", 10 + rand(), i == 7 ? "NA" : i, rand()
+  }' >>train.tsv
+  options=(--date day --one-hot kind --geo lat,lon --offset o)
+  run -1 gpnn-index "${options[@]}" -o t.gpi train.tsv
+  assert_equal "${lines[0]}" "gpnn-index: train.tsv:9: column 'o': missing value"
+  [[ $output != *skip-bad=all* && $output == *--skip-bad* ]]
+  gpnn-index -q "${options[@]}" --skip-bad -o t.gpi train.tsv
+  assert_equal "$(gpnn-info t.gpi | value skipped-rows)" 1
+}
+
 @test "gpnn reports what is missing, and predicts it" {
   make_holes 400 0 0.1 >train.tsv
   make_holes 40 900 0.1 >test.tsv
