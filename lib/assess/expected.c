@@ -7,6 +7,7 @@
 #include "assess/calibrate.h"
 #include "assess/crossfit.h"
 #include "base/memory.h"
+#include "dataset/missing.h"
 #include "likelihood/categorical.h"
 #include "models/heldout.h"
 #include "models/labels.h"
@@ -107,7 +108,7 @@ static enum gpnn_status rows_of_training(const struct job *job,
   for (size_t i = 0; i < n; i++) {
     size_t row = (size_t)from[i];
     if (crossfit != NULL && gpnn_crossfit_fold(crossfit, from[i]) != fold) continue;
-    memcpy(rows->own.x + m * d, dataset->x + row * d, d * sizeof *dataset->x);
+    gpnn_missing_restore(dataset, row, rows->own.x + m * d);
     if (p > 0)
       memcpy(rows->own.regressors + m * p, dataset->regressors + row * p,
              p * sizeof *dataset->regressors);

@@ -1,6 +1,7 @@
 /* How good predictions of new rows will be, by rows whose targets are known. */
 #include "assess/crossfit.h"
 #include "assess/expected.h"
+#include "dataset/missing.h"
 #include "fixture.h"
 #include "models.h"
 #include "models/predict.h"
@@ -93,6 +94,39 @@ static void without_rows_held_out_each_training_row_is_left_out(void **state)
   fixture_free(&f);
 }
 
+/* What a row lacks is not known when it is predicted, although training has filled it in. */
+static void rows_left_out_lack_what_they_lacked(void **state)
+{
+  (void)state;
+  enum { N = 90 };
+  struct fixture f;
+  struct gpnn_expected expected;
+  struct gpnn_model *model = NULL;
+  unsigned char lacks[N] = {0};
+  double x[2 * N], coverage;
+  int64_t self[N];
+  fixture_new(&f, N, 2, 0, 1);
+  memcpy(x, f.x, sizeof x);
+  for (size_t i = 0; i < N; i++) {
+    self[i] = (int64_t)i;
+    if (i % 3 > 0) continue;
+    gpnn_lacks_note(&lacks[i], 1);
+    x[2 * i + 1] = NAN;
+  }
+  struct gpnn_dataset dataset = *f.data;
+  dataset.lacks = lacks;
+  const struct gpnn_parameters params = make_parameters(15);
+  const struct gpnn_channel channel = {&dataset, &params};
+  assert_ok(gpnn_expected_scores(1, &channel, 0, &dataset, &usual, &expected, &err));
+  const struct gpnn_model_options options = {.threads = 1};
+  assert_ok(gpnn_model_new(&model, 1, &channel, &options, &err));
+  double rmse = rmse_of(model, N, x, f.y, self, 1.959963984540054, &coverage);
+  assert_near(expected.scores.rmse, rmse, 1e-10 * rmse);
+  assert_near(expected.scores.coverage[0], coverage, 1e-12);
+  gpnn_model_free(model);
+  fixture_free(&f);
+}
+
 /* Parameters that the fit made from all rows are estimated again without the rows that are scored.
  */
 static void rows_that_the_fit_knows_are_scored_by_parameters_that_do_not(void **state)
@@ -141,6 +175,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_held_out_are_scored_in_units_of_the_target),
       cmocka_unit_test(without_rows_held_out_each_training_row_is_left_out),
+      cmocka_unit_test(rows_left_out_lack_what_they_lacked),
       cmocka_unit_test(rows_that_the_fit_knows_are_scored_by_parameters_that_do_not),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
