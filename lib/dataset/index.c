@@ -17,6 +17,9 @@ static enum gpnn_status set_coordinates(struct gpnn_index *index, struct gpnn_er
   struct gpnn_dataset *dataset = &index->dataset;
   enum gpnn_status status = gpnn_dataset_list_coordinates(dataset, &index->coordinates, err);
   if (status != GPNN_OK) return status;
+  if (dataset->lacks != NULL && dataset->coordinates == NULL)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section LACK is of inputs that are whitened",
+                     gpnn_container_path(index->container));
   index->group = gpnn_alloc(dataset->d, 1, sizeof *index->group);
   if (index->group == NULL) return gpnn_fail_memory(err, "for opening an index");
   for (size_t j = 0; j < dataset->d; j++)

@@ -10,6 +10,7 @@
 #include "container_bytes.h"
 #include "dataset/index.h"
 #include "dataset/index_private.h"
+#include "dataset/missing.h"
 #include "dataset/sample.h"
 #include "linalg/blas_threads.h"
 
@@ -1381,6 +1382,18 @@ static void levels_are_no_more_than_are_written(void **state)
   assert_refused(place->path, false, GPNN_EFORMAT, "section COLS has values that are not allowed");
 }
 
+/* Which inputs a row lacked is of no use where whitening has mixed them. */
+static void whitened_inputs_are_not_missing(void **state)
+{
+  struct place *place = *state;
+  const unsigned char lacks[N] = {1};
+  struct gpnn_index *index = NULL;
+  place->dataset.lacks = lacks;
+  assert_int_equal(gpnn_lacks_bytes(place->dataset.schema.n_inputs), 1);
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  assert_fails(gpnn_index_open(&index, place->path, false, &err), GPNN_EFORMAT, "section LACK");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -1423,6 +1436,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(gaps_that_are_not_allowed_are_refused, enter, leave),
       cmocka_unit_test_setup_teardown(gaps_are_where_the_index_says, enter, leave),
       cmocka_unit_test_setup_teardown(no_sealed_nonsense_does_harm, enter, leave),
+      cmocka_unit_test_setup_teardown(whitened_inputs_are_not_missing, enter, leave),
       cmocka_unit_test_setup_teardown(levels_are_no_more_than_are_written, enter, leave),
   };
   gpnn_blas_single_thread();
