@@ -42,11 +42,11 @@ struct gpnn_index;
 
 /*
  * Writes an index file, whole or not at all.  'dataset' is that of all rows, of which there is at
- * least one.  All its numbers are finite, but for targets that a row lacks, which are NaN; every
- * row has a target, and every target a training row.  Its schema and scaling must be complete, as
- * training or gpnn_schema_choose() and gpnn_scaling_learn() leave them; groups, fingerprint and
- * source are ignored, as opening an index computes them.  'search' is over its rows.  Both are
- * borrowed for the call.
+ * least one.  All its numbers are finite, but for targets that a row lacks and inputs that a
+ * calibration row lacks, which are NaN; every row has a target, and every target a training row.
+ * Its schema and scaling must be complete, as training or gpnn_schema_choose() and
+ * gpnn_scaling_learn() leave them; groups, fingerprint and source are ignored, as opening an index
+ * computes them.  'search' is over its rows.  Both are borrowed for the call.
  * '*watch' holds the name of the unfinished file while there is one, so that a signal handler can
  * remove it (base/atomic_file.h); 'watch' may be NULL.
  */

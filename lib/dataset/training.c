@@ -29,9 +29,8 @@ enum gpnn_status gpnn_training_begin(struct gpnn_training *training, const struc
   if (status != GPNN_OK) return status;
   training->n_undecided = 1 + schema->n_more;
   training->n_lacking = gpnn_alloc(1 + schema->n_more, 1, sizeof *training->n_lacking);
-  training->n_missing = gpnn_alloc(schema->n_inputs, 1, sizeof *training->n_missing);
   training->targets = gpnn_alloc(1 + schema->n_more, 1, sizeof *training->targets);
-  if (training->n_lacking == NULL || training->n_missing == NULL || training->targets == NULL)
+  if (training->n_lacking == NULL || training->targets == NULL)
     return gpnn_fail_memory(err, "for the targets");
   for (size_t t = 0; t <= schema->n_more && status == GPNN_OK; t++) {
     training->targets[t].is_asked = gpnn_schema_has_classes(schema, t);
@@ -278,7 +277,6 @@ void gpnn_training_release(struct gpnn_training *training)
   free(training->row_group);
   free(training->set);
   free(training->n_lacking);
-  free(training->n_missing);
   free(training->lacks);
   *training = (struct gpnn_training)GPNN_TRAINING_INIT;
 }

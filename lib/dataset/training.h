@@ -82,8 +82,7 @@ struct gpnn_training {
                            number of the group */
   size_t width;         /* numbers in a row as read: inputs, target, others */
   size_t *n_lacking;    /* owned; for each target, how many of these rows lack it */
-  size_t *n_missing;    /* owned; for each input, likewise, but for categories */
-  size_t n_incomplete;  /* rows that lack any of these */
+  size_t n_incomplete;  /* of these rows, lack an input that is no category */
   unsigned char *lacks; /* owned; what they lack (dataset/missing.h): of all rows, at the end of the
                            training rows; NULL: nothing */
   struct gpnn_training_target *targets; /* owned; 1 + n_more */

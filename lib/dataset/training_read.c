@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/pipeline.h"
+#include "dataset/missing.h"
 #include "dataset/training_private.h"
 #include "profile/profile.h"
 #include "stats/row_source.h"
@@ -204,17 +205,6 @@ static void count_different(struct gpnn_training_target *target, double y)
   target->different[target->n_different++] = y;
 }
 
-/* Counts the inputs that a row as read lacks. */
-static void count_inputs(struct gpnn_training *training, const double *row)
-{
-  bool is_incomplete = false;
-  for (size_t i = 0; i < training->dataset.schema.n_inputs; i++) {
-    training->n_missing[i] += isnan(row[i]) ? 1 : 0;
-    is_incomplete = is_incomplete || isnan(row[i]);
-  }
-  training->n_incomplete += is_incomplete;
-}
-
 /* Counts the targets that a row as read lacks, and different values of those that it has. */
 static void count_targets(struct gpnn_training *training, const double *row)
 {
@@ -263,7 +253,7 @@ static enum gpnn_status read_batch(struct reading *r, struct batch *batch, size_
     if (status == GPNN_OK) status = check_copy(r, row, &is_copy, why);
     if (status == GPNN_OK && is_copy) continue;
     if (status == GPNN_OK) {
-      count_inputs(training, row);
+      training->n_incomplete += gpnn_row_is_incomplete(training->dataset.schema.n_inputs, row);
       count_targets(training, row);
       batch->n++;
     } else if (status == GPNN_EDATA && r->how->skip_bad && !training->has_bad_classes) {

@@ -106,12 +106,10 @@ static enum gpnn_status draw(struct drawn *drawn, const struct gpnn_model *model
                              const struct gpnn_query *query, struct gpnn_error *err)
 {
   const struct gpnn_model_options *options = gpnn_model_options(model);
-  size_t most = GPNN_MISSING_DRAWS_MOST, wanted = options->draws;
-  *drawn = (struct drawn){.dataset = gpnn_model_channel(model, 0)->dataset,
-                          .given = query,
-                          .n_draws = wanted == 0     ? GPNN_MISSING_DRAWS
-                                     : wanted < most ? wanted
-                                                     : most};
+  size_t n_draws = options->draws > 0 ? options->draws : GPNN_MISSING_DRAWS;
+  if (n_draws > GPNN_MISSING_DRAWS_MOST) n_draws = GPNN_MISSING_DRAWS_MOST;
+  *drawn = (struct drawn){
+      .dataset = gpnn_model_channel(model, 0)->dataset, .given = query, .n_draws = n_draws};
   enum gpnn_status status = make_room(drawn, err);
   if (status == GPNN_OK) gpnn_threads_each(options->threads, query->n, 1, draw_row, drawn);
   return status;

@@ -102,8 +102,8 @@ struct gpnn_model_options {
    * its own neighbours.  Rows that are training rows, have groups or bring candidates are not
    * grouped. */
   size_t share;
-  size_t draws; /* of what a row to predict lacks (models/missing.h), up to GPNN_MISSING_DRAWS_MOST;
-                   0: GPNN_MISSING_DRAWS */
+  size_t draws; /* of what a row to predict lacks (models/missing.h); 0: GPNN_MISSING_DRAWS;
+                   GPNN_MISSING_DRAWS_MOST at most */
   int threads;  /* at least 1 */
   const struct gpnn_grid_posterior_options
       *grid; /* of the model of a grid, but for its threads; borrowed while one is made; NULL: its
