@@ -135,13 +135,21 @@ static void insert(struct donor *nearest, size_t *n, size_t most, struct donor d
   nearest[at] = donor;
 }
 
+/* True of row 'but', if it is one, and of those that are left out with it. */
+static bool is_left_out(const struct gpnn_dataset *dataset, size_t row, int64_t but)
+{
+  const uint32_t *group = dataset->row_group;
+  if (but < 0) return false;
+  return (int64_t)row == but || (group != NULL && group[row] == group[but]);
+}
+
 void gpnn_missing_draw(const struct gpnn_dataset *dataset, const double *x, int64_t but,
                        size_t n_draws, double *draws)
 {
   struct donor nearest[GPNN_MISSING_DRAWS_MOST];
   size_t step = spacing(dataset), d = dataset->d, n = 0;
   for (size_t row = 0; row < dataset->n; row += step) {
-    if ((int64_t)row == but) continue;
+    if (is_left_out(dataset, row, but)) continue;
     struct donor donor = {.is_incomplete = lacks_the_same(dataset, x, row), .row = row};
     bool is_full = n == n_draws, is_last = is_full && nearest[n - 1].is_incomplete;
     if (is_full && donor.is_incomplete && !is_last) continue;

@@ -81,6 +81,30 @@ static void draws_are_of_the_nearest_rows_in_what_a_row_has(void **state)
   tear_down(&s);
 }
 
+static void nothing_is_drawn_from_rows_that_are_left_out(void **state)
+{
+  (void)state;
+  struct setting s;
+  const double x[D] = {0.3, NAN, -0.2};
+  double draws[D];
+  bool is_out[N] = {false};
+  uint32_t group[N] = {0};
+  set_up(&s, 1);
+  struct gpnn_dataset dataset = *s.f.data;
+  dataset.row_group = group;
+  size_t first = nearest(&s, x, is_out);
+  is_out[first] = true;
+  size_t second = nearest(&s, x, is_out);
+  is_out[second] = true;
+  size_t third = nearest(&s, x, is_out);
+  group[first] = group[second] = 1;
+  gpnn_missing_draw(&dataset, x, (int64_t)first, 1, draws);
+  assert_true(draws[1] == s.f.x[third * D + 1]);
+  gpnn_missing_draw(&dataset, x, -1, 1, draws);
+  assert_true(draws[1] == s.f.x[first * D + 1]);
+  tear_down(&s);
+}
+
 static void rows_that_lack_the_same_come_last(void **state)
 {
   (void)state;
@@ -186,6 +210,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(draws_are_of_the_nearest_rows_in_what_a_row_has),
+      cmocka_unit_test(nothing_is_drawn_from_rows_that_are_left_out),
       cmocka_unit_test(rows_that_lack_the_same_come_last),
       cmocka_unit_test(a_prediction_is_that_of_the_mixture_of_its_draws),
       cmocka_unit_test(a_row_depends_on_no_other_and_on_no_thread),
