@@ -308,10 +308,18 @@ static void warn_of_target(const struct cli *cli, const char *name,
 
 /* Says what rows lack, which otherwise shows nowhere. */
 static void describe_missing(const struct cli *cli, const char *name,
-                             const struct gpnn_dataset *dataset)
+                             const struct gpnn_training *training)
 {
-  struct gpnn_missing_count count = gpnn_missing_count(dataset);
-  if (count.n_cells == 0 || cli_given(cli, "shown-as")) return;
+  struct gpnn_missing_count count = gpnn_missing_count(&training->dataset);
+  bool is_mixed = training->n_incomplete > 0 && training->dataset.lacks == NULL; /* by whitening */
+  if (cli_given(cli, "shown-as")) return;
+  if (is_mixed)
+    cli_say(
+        cli,
+        "%s: %zu of %zu rows lack inputs, which are filled in; after whitening, rows to predict "
+        "must have them all",
+        name, training->n_incomplete, training->n);
+  if (count.n_cells == 0) return;
   cli_say(cli,
           "%s: %.2g %% of the cells are missing in %zu input%s; rows are used, and predicted, with "
           "what they have (--missing drop: they are not)",
@@ -343,7 +351,7 @@ void describe_training(const struct cli *cli, const struct gpnn_table *table,
     if (training->n_lacking[t] > 0)
       cli_note(cli, "%s: %zu of %zu rows lack target '%s'", name, training->n_lacking[t],
                training->n, target_name(&dataset->schema, t, shown));
-  describe_missing(cli, name, dataset);
+  describe_missing(cli, name, training);
   if (!cli_given(cli, "shown-as")) say_summary(cli, table, dataset); /* else it is reported there */
 }
 

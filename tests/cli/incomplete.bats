@@ -157,6 +157,9 @@ holes() {
   gpnn-index -q --one-hot c --standardise whiten -o white.gpi train.tsv
   gpnn-fit -q --effort fast -o white.par white.gpi
   assert_fails 1 "rows.tsv:2: column 'b': missing value" gpnn-predict white.gpi -p white.par rows.tsv
+  make_holes 300 0 0.1 >holes.tsv
+  gpnn-index --one-hot c --standardise whiten -o white.gpi holes.tsv 2>log
+  grep -q "holes.tsv: $(holes holes.tsv | grep -vc '^0') of 300 rows lack inputs, which are filled in; after whitening" log
   gpnn-sparse -q --inducing 20 -o t.gpm t.gpi
   assert_fails 1 "rows.tsv:2: column 'b': missing value" gpnn-predict t.gpm rows.tsv
   gpnn-predict -q --skip-bad --fail-on-na 1 t.gpm rows.tsv | grep -q NA
