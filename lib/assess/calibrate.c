@@ -5,6 +5,7 @@
 
 #include "assess/calibrate_private.h"
 #include "base/memory.h"
+#include "dataset/missing.h"
 #include "likelihood/head.h"
 #include "models/reach.h"
 
@@ -61,15 +62,20 @@ static enum gpnn_status summarise(struct gpnn_calibrate_report *result, size_t c
   return GPNN_OK;
 }
 
-/* Distances will be recorded, so they must be finite. */
-static enum gpnn_status check_distances(const struct gpnn_calibrate_report *result,
+/* Distances will be recorded, so they must be finite, but for those of rows without any input. */
+static enum gpnn_status check_distances(const struct gpnn_model *model,
+                                        const struct gpnn_query *rows,
+                                        const struct gpnn_calibrate_report *result,
                                         struct gpnn_error *err)
 {
-  for (size_t i = 0; i < result->n_rows; i++)
-    if (!isfinite(result->nearest[i]))
-      return gpnn_fail(err, GPNN_ENUMERIC,
-                       "the distance from a calibration row to the training rows is not finite: is "
-                       "one of its inputs wrong?");
+  size_t d = gpnn_model_channel(model, 0)->dataset->d;
+  for (size_t i = 0; i < result->n_rows; i++) {
+    if (isfinite(result->nearest[i])) continue;
+    if (rows->x != NULL && gpnn_row_is_empty(d, rows->x + i * d)) continue;
+    return gpnn_fail(err, GPNN_ENUMERIC,
+                     "the distance from a calibration row to the training rows is not finite: is "
+                     "one of its inputs wrong?");
+  }
   return GPNN_OK;
 }
 
@@ -125,11 +131,11 @@ static enum gpnn_status score(const struct gpnn_model *model,
                              : gpnn_likelihood_is_of_counts(likelihood)
                                  ? gpnn_calibrate_counts(model, rows, result, err)
                                  : gpnn_calibrate_scale(model, options, rows, result, err);
-    return found == GPNN_OK ? check_distances(result, err) : found;
+    return found == GPNN_OK ? check_distances(model, &rows->query, result, err) : found;
   }
   enum gpnn_status status =
       find_scores(model, rows, result->z, result->nearest, &result->counts, err);
-  if (status == GPNN_OK) status = check_distances(result, err);
+  if (status == GPNN_OK) status = check_distances(model, &rows->query, result, err);
   return status == GPNN_OK ? summarise(result, rows->cluster_rows, err) : status;
 }
 

@@ -31,6 +31,13 @@ bool gpnn_row_is_incomplete(size_t d, const double *x)
   return false;
 }
 
+bool gpnn_row_is_empty(size_t d, const double *x)
+{
+  for (size_t j = 0; j < d; j++)
+    if (!isnan(x[j])) return false;
+  return true;
+}
+
 /* What a training row lacks; NULL: nothing. */
 static const unsigned char *lacks_of(const struct gpnn_dataset *dataset, size_t row)
 {

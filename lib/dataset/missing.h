@@ -30,8 +30,9 @@ bool gpnn_lacks(const unsigned char *bits, size_t i);
  * whitening has mixed the inputs, or where there are no training rows to learn from. */
 bool gpnn_dataset_takes_missing(const struct gpnn_dataset *dataset);
 
-/* True if any of the 'd' inputs of a row is missing. */
+/* True if any, or all, of the 'd' inputs of a row are missing. */
 bool gpnn_row_is_incomplete(size_t d, const double *x);
+bool gpnn_row_is_empty(size_t d, const double *x);
 
 /* What the training rows of an index lacked; categories do not count. */
 struct gpnn_missing_count {

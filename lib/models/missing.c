@@ -31,19 +31,12 @@ bool gpnn_missing_any(const struct gpnn_model *model, const struct gpnn_query *q
   return query->x != NULL && gpnn_row_is_incomplete(query->n * d, query->x);
 }
 
-static bool lacks_all(size_t d, const double *x)
-{
-  for (size_t j = 0; j < d; j++)
-    if (!isnan(x[j])) return false;
-  return true;
-}
-
 /* How many rows are predicted in place of one. */
 static size_t rows_for(const struct drawn *drawn, size_t i)
 {
   size_t d = drawn->dataset->d;
   const double *x = drawn->given->x + i * d;
-  if (lacks_all(d, x)) return 0;
+  if (gpnn_row_is_empty(d, x)) return 0;
   return gpnn_row_is_incomplete(d, x) ? drawn->n_draws : 1;
 }
 

@@ -22,7 +22,8 @@
 /*
  * Records the quantiles .5 .9 .99 .999 of 'n' distances, which it sorts.  Each quantile is the
  * smallest distance that at least this fraction of them do not exceed (gpnn-methods(7), equation
- * 8.11).  From fewer than 100 distances it records none, and removes those recorded earlier.
+ * 8.11).  Infinite ones, of rows without any input, do not count.  From fewer than 100 distances it
+ * records none, and removes those recorded earlier.
  */
 void gpnn_distance_record(struct gpnn_calibration *calibration, size_t n, double *distances);
 

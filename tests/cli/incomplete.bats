@@ -209,6 +209,20 @@ holes() {
   assert_equal "$(gpnn-info t.gpi | value skipped-rows)" 1
 }
 
+@test "rows held out without any input have no distance, and do not keep a scale from being found" {
+  make_holes 1500 0 0.5 >train.tsv
+  gpnn-index -q -x a,b -o t.gpi train.tsv
+  for likelihood in local gaussian; do
+    gpnn-fit -q --effort fast --likelihood "$likelihood" -o t.par t.gpi
+    for rows in '' --loo; do
+      gpnn-calibrate -q ${rows:+"$rows"} -p t.par -o t.cal t.gpi
+      ! grep -q '^distance.*inf' t.cal || return
+    done
+  done
+  gpnn-predict -q t.gpi -p t.cal train.tsv >out.tsv
+  assert_equal "$(grep -c NA out.tsv)" 0
+}
+
 @test "gpnn reports what is missing, and predicts it" {
   make_holes 400 0 0.1 >train.tsv
   make_holes 40 900 0.1 >test.tsv
