@@ -91,7 +91,7 @@ gpnn-index --auto -o house.gpi housing.csv
 gpnn-index -y medianHouseValues -o house.gpi housing.csv
 gpnn-index -y ocean_proximity -o house.gpi housing.csv
 gpnn-predict house.gpi -p missing.par housing.csv
-gpnn-predict house.gpi -p rows.par housing.csv | head -n 3
+gpnn-predict -q house.gpi -p rows.par housing.csv | head -n 3
 gpnn-eval housing.csv
 gpnn-plot pit -o x.tif predictions.tsv
 gpnn-index -o x.gpi missing.csv
