@@ -53,10 +53,13 @@ static enum gpnn_status learn_grains(const struct gpnn_training *training, struc
   grains->grain = gpnn_alloc(grains->n, 1, sizeof *grains->grain);
   if (grains->grain == NULL) return gpnn_fail_memory(err, "to find copies of rows");
   for (size_t j = 0; j < grains->n; j++) {
-    for (size_t i = 0; i < n; i++)
-      value[i] = training->read.numbers[i * (training->n / n) * training->width + j];
-    qsort(value, n, sizeof *value, gpnn_compare_doubles);
-    grains->grain[j] = most * (value[3 * n / 4] - value[n / 4]);
+    size_t present = 0;
+    for (size_t i = 0; i < n; i++) {
+      value[present] = training->read.numbers[i * (training->n / n) * training->width + j];
+      present += isnan(value[present]) ? 0 : 1;
+    }
+    qsort(value, present, sizeof *value, gpnn_compare_doubles);
+    if (present > 0) grains->grain[j] = most * (value[3 * present / 4] - value[present / 4]);
   }
   return GPNN_OK;
 }
