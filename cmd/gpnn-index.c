@@ -30,6 +30,8 @@ static const struct cli_option options[] = {
              .of = CLI_OF_TABLE),
     CLI_TEXT(0, "drop", roles.drop, "LIST", "columns to ignore", .of = CLI_OF_TABLE),
     CLI_TEXT(0, "one-hot", roles.one_hot, "LIST", "inputs that are categories", .of = CLI_OF_TABLE),
+    CLI_TEXT(0, "coded", roles.coded, "LIST", "categories of many levels, each coded as a number",
+             .of = CLI_OF_TABLE),
     CLI_LIST(0, "date", dates, "LIST[=FORMAT]", "inputs that are dates, as in sold=%d/%m/%Y",
              .of = CLI_OF_TABLE),
     CLI_LIST(0, "period", periods, "COL=P", "periodic inputs, as in hour=24,sold=year",

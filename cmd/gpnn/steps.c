@@ -112,6 +112,7 @@ static const struct {
     {"inputs", INDEX},
     {"drop", INDEX},
     {"one-hot", INDEX},
+    {"coded", INDEX},
     {"date", INDEX},
     {"period", INDEX},
     {"geo", INDEX},

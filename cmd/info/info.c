@@ -270,6 +270,21 @@ static void put_periods(struct facts *facts, const struct gpnn_schema *schema)
   facts_close_list(facts);
 }
 
+static void put_codes(struct facts *facts, const struct gpnn_schema *schema)
+{
+  facts_open_list(facts, "coded");
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    const struct gpnn_column *column = &schema->inputs[i];
+    if (column->kind != GPNN_COLUMN_CODED) continue;
+    facts_open_row(facts, NULL, '{');
+    put_name(facts, "name", column);
+    facts_count(facts, "levels", column->n_levels);
+    facts_number(facts, "lambda", column->shrinkage);
+    facts_close_row(facts, '}');
+  }
+  facts_close_list(facts);
+}
+
 static void put_regressors(struct facts *facts, const struct gpnn_dataset *c)
 {
   facts_open_list(facts, "regressor");
@@ -324,6 +339,7 @@ static void put_columns(struct facts *facts, const struct gpnn_dataset *c)
   put_groups(facts, c);
   put_dates(facts, &c->schema);
   put_periods(facts, &c->schema);
+  put_codes(facts, &c->schema);
   put_regressors(facts, c);
   put_others(facts, c);
   put_notation(facts, &c->schema.notation);

@@ -75,6 +75,7 @@ enum gpnn_rng_purpose {
   GPNN_RNG_DIAG_BATCH = 76,    /* the order in which an epoch of batches takes rows */
   GPNN_RNG_TUCKER_BEGIN = 83,  /* factors of a Tucker model before they are estimated */
   GPNN_RNG_TUCKER_SAMPLE = 85, /* rows that its lengthscales are estimated from */
+  GPNN_RNG_CODES = 94,         /* folds of rows for the codes of levels */
   GPNN_RNG_TEST = 99,          /* tests only */
 };
 

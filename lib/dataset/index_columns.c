@@ -36,7 +36,7 @@ bool gpnn_index_has_roles(const struct gpnn_index_contents *contents)
   const struct gpnn_schema *schema = &contents->dataset->schema;
   for (size_t i = 0; i < schema->n_inputs; i++)
     if (schema->inputs[i].kind > GPNN_COLUMN_CATEGORY &&
-        schema->inputs[i].kind != GPNN_COLUMN_NAMES)
+        schema->inputs[i].kind != GPNN_COLUMN_NAMES && schema->inputs[i].kind != GPNN_COLUMN_CODED)
       return true;
   return schema->n_more > 0 || schema->n_regressors > 0 || schema->has_noise;
 }
@@ -50,7 +50,8 @@ void gpnn_index_compose_roles(struct blob *blob, const struct gpnn_index_content
   put_u32(blob, 0);
   for (size_t i = 0; i < schema->n_inputs; i++) {
     const struct gpnn_column *column = &schema->inputs[i];
-    put_u32(blob, column->kind);
+    /* What is coded is a number here, and has a section of its own. */
+    put_u32(blob, column->kind == GPNN_COLUMN_CODED ? GPNN_COLUMN_NUMBER : column->kind);
     put_u32(blob, (uint32_t)column->partner);
     put_f64(blob, column->period);
   }
@@ -105,6 +106,26 @@ void gpnn_index_compose_names(struct blob *blob, const struct gpnn_index_content
     size_t n = column->kind == GPNN_COLUMN_NAMES ? column->n_levels : 0;
     put_u32(blob, (uint32_t)n);
     for (size_t l = 0; l < n; l++) put_text(blob, column->levels[l], column->level_lengths[l]);
+  }
+}
+
+bool gpnn_index_has_codes(const struct gpnn_index_contents *contents)
+{
+  return gpnn_schema_has_codes(&contents->dataset->schema);
+}
+
+void gpnn_index_compose_codes(struct blob *blob, const struct gpnn_index_contents *contents)
+{
+  const struct gpnn_schema *schema = &contents->dataset->schema;
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    const struct gpnn_column *column = &schema->inputs[i];
+    size_t n = column->kind == GPNN_COLUMN_CODED ? column->n_levels : 0;
+    put_u32(blob, (uint32_t)n);
+    if (n > 0) put_f64(blob, column->shrinkage);
+    for (size_t l = 0; l < n; l++) {
+      put_text(blob, column->levels[l], column->level_lengths[l]);
+      put_f64(blob, column->codes[l]);
+    }
   }
 }
 
@@ -299,6 +320,36 @@ void gpnn_index_decode_names(struct cursor *cursor, struct gpnn_index *index)
     if (cursor->failed) return;
     decode_levels(cursor, n, GPNN_NAMES_MAX, column);
     column->kind = GPNN_COLUMN_NAMES;
+  }
+}
+
+/* Each level with its code. */
+static void decode_codes(struct cursor *cursor, size_t n, struct gpnn_column *column)
+{
+  enum { LEAST_CODE = 12 };
+  column->shrinkage = take_f64(cursor);
+  require(cursor, n <= GPNN_CODED_MAX && column->shrinkage > 0);
+  column->levels = take_array(cursor, n, LEAST_CODE, sizeof *column->levels);
+  column->level_lengths = take_array(cursor, n, LEAST_CODE, sizeof *column->level_lengths);
+  column->codes = take_array(cursor, n, LEAST_CODE, sizeof *column->codes);
+  if (cursor->failed) return;
+  column->n_levels = n;
+  column->kind = GPNN_COLUMN_CODED;
+  for (size_t l = 0; l < n; l++) {
+    column->levels[l] = take_text(cursor, &column->level_lengths[l]);
+    column->codes[l] = take_f64(cursor);
+  }
+}
+
+void gpnn_index_decode_codes(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->dataset.schema;
+  for (size_t i = 0; i < schema->n_inputs && !cursor->failed; i++) {
+    struct gpnn_column *column = &schema->inputs[i];
+    size_t n = take_u32(cursor);
+    if (n == 0) continue;
+    require(cursor, column->kind == GPNN_COLUMN_NUMBER && column->date == NULL);
+    if (!cursor->failed) decode_codes(cursor, n, column);
   }
 }
 

@@ -199,6 +199,11 @@ bool gpnn_index_has_names(const struct gpnn_index_contents *contents);
 void gpnn_index_compose_names(struct blob *blob, const struct gpnn_index_contents *contents);
 void gpnn_index_decode_names(struct cursor *cursor, struct gpnn_index *index);
 
+/* The levels of coded inputs, each with its code. */
+bool gpnn_index_has_codes(const struct gpnn_index_contents *contents);
+void gpnn_index_compose_codes(struct blob *blob, const struct gpnn_index_contents *contents);
+void gpnn_index_decode_codes(struct cursor *cursor, struct gpnn_index *index);
+
 /* How values are written in the training table. */
 bool gpnn_index_has_notation(const struct gpnn_index_contents *contents);
 void gpnn_index_compose_notation(struct blob *blob, const struct gpnn_index_contents *contents);

@@ -543,6 +543,8 @@ static const struct gpnn_index_section sections[] = {
     {CRITICAL("COLX", 0, INDEX | GRID | MODEL, COLUMNS), CODED_ELSEWHERE(names_and_dates),
      .has = gpnn_index_has_names_or_dates},
     {CRITICAL("NAME", 0, GRID, COLUMNS), CODED_ELSEWHERE(names), .has = gpnn_index_has_names},
+    {CRITICAL("CODE", 0, INDEX | MODEL, COLUMNS), CODED_ELSEWHERE(codes),
+     .has = gpnn_index_has_codes},
     {CRITICAL("NOTA", 0, INDEX | GRID | MODEL, UNHASHED), CODED_ELSEWHERE(notation),
      .has = gpnn_index_has_notation},
     {CRITICAL("STDZ", 0, INDEX | GRID | MODEL, REST), CODED(scaling)},

@@ -6,7 +6,8 @@
  * lack: models (models/missing.h) predict them from draws of it, which come from training rows that
  * are like them in all that they have.
  *
- * Categories lack nothing: that one is missing is a level of its own (table/schema.h).
+ * Categories lack nothing unless they are coded: that one is missing is a level of its own
+ * (table/schema.h).
  * Threads: nothing here changes a dataset.
  */
 #ifndef GPNN_DATASET_MISSING_H

@@ -184,6 +184,18 @@ static enum gpnn_status find_following(struct gpnn_training *training, size_t n_
   return gpnn_training_may_have_copies(training, follow, err);
 }
 
+/* Codes and fills in cells, once it is known which rows are held out, and points 'rows' to them. */
+static enum gpnn_status complete(struct gpnn_training *training,
+                                 const struct gpnn_training_options *options,
+                                 struct gpnn_training_rows *rows, struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_training_code(training, rows, options, err);
+  if (status == GPNN_OK) status = gpnn_training_fill_in(training, err);
+  rows->read = training->read.numbers;
+  rows->mapping = gpnn_spool_mapping(&training->read);
+  return status;
+}
+
 static enum gpnn_status finish(struct gpnn_training *training,
                                const struct gpnn_training_options *options, struct gpnn_error *err)
 {
@@ -193,12 +205,10 @@ static enum gpnn_status finish(struct gpnn_training *training,
   enum gpnn_status status = choose_rows(training, options, &c, err);
   if (status == GPNN_OK) status = gpnn_training_sort_classes(training, err);
   if (status == GPNN_OK) status = gpnn_spool_map(&training->read, err);
-  if (status == GPNN_OK) status = gpnn_training_fill_in(training, err);
   if (status == GPNN_OK) status = gpnn_training_find_copies(training, err);
   if (status == GPNN_OK) status = find_following(training, options->n_given, c, err);
   struct gpnn_training_rows rows = {.schema = &dataset->schema,
                                     .read = training->read.numbers,
-                                    .mapping = gpnn_spool_mapping(&training->read),
                                     .width = training->width,
                                     .targets = training->targets,
                                     .n_features = gpnn_schema_features(&dataset->schema),
@@ -210,6 +220,9 @@ static enum gpnn_status finish(struct gpnn_training *training,
     dataset->n = training->n - rows.n_held_out;
     dataset->n_calibration = rows.n_held_out;
     dataset->seed = options->seed;
+    status = complete(training, options, &rows, err);
+  }
+  if (status == GPNN_OK) {
     status = standardise(training, options, &rows, drawn, err);
   }
   free(drawn);

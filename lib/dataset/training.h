@@ -164,6 +164,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_read(struct gpnn_training *traini
  * equal in inputs have the same targets so much more often than others that no chance explains it.
  * Sets of copies are then groups of rows ('row_group' of the dataset), unless a column has groups.
  *
+ * Levels of coded inputs become numbers, the shrunken means of the first target over the training
+ * rows of each; in a training row over those of other tenths than its own, where rows of a group
+ * are in the same tenth (gpnn-methods(7), equations 1.26 to 1.28).  Levels that no training row has
+ * are missing, or have code 0 where rows that lack inputs are bad.
+ *
  * Rows are held out for calibration at random.  If they have groups, whole groups are held out, in
  * random order, until there are enough rows; groups that would make them more than twice as many
  * are passed over.  If this leaves too few rows, the smallest of these is held out too, unless
@@ -174,10 +179,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_read(struct gpnn_training *traini
  * Classes are sorted.  GPNN_EDATA: all rows are of one class, or each of another.
  *
  * GPNN_EDATA: fewer than two rows or groups remain for training, all groups are too large to hold
- * out, or the scaling cannot be learnt from the rows (gpnn_scaling_learn_rows()); messages begin
- * with 'table_name' and the column.  GPNN_EINVAL: whitening with periodic inputs or positions on
- * the globe, or mean and sd are given of another number of targets, or of classes.  GPNN_EIO: the
- * disk is full.
+ * out, no training row has a level of a coded input, or the scaling cannot be learnt from the rows
+ * (gpnn_scaling_learn_rows()); messages begin with 'table_name' and the column.  GPNN_EINVAL:
+ * whitening with periodic inputs or positions on the globe, mean and sd are given of another number
+ * of targets, or of classes, or inputs are coded where they are given or the first target holds
+ * more than two classes.  GPNN_EIO: the disk is full.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_finish(struct gpnn_training *training,
                                                       const struct gpnn_training_options *options,

@@ -51,6 +51,22 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_fill_in(struct gpnn_training *tra
 void gpnn_training_set_lacks(struct gpnn_training *training, const struct gpnn_training_rows *rows,
                              const uint64_t *drawn);
 
+/* ---- codes ---- */
+
+/*
+ * Makes codes of the levels in coded inputs of the rows as read (gpnn-methods(7), equations 1.26 to
+ * 1.28), and keeps in the schema the levels that training rows have, with their codes.  The rows
+ * must be mapped, and 'rows' know which are held out; they are then others, in 'training'.  A code
+ * that is missing is NaN.
+ *
+ * GPNN_EINVAL: the first target holds more than two classes, or has a mean and an sd that are
+ * given. GPNN_EDATA: no training row has any level of an input.  GPNN_EIO, GPNN_ENOMEM.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_code(struct gpnn_training *training,
+                                                    const struct gpnn_training_rows *rows,
+                                                    const struct gpnn_training_options *options,
+                                                    struct gpnn_error *err);
+
 /* ---- copies ---- */
 
 /* The hash of a row as read, by which copies are known. */

@@ -22,6 +22,7 @@ static void release_column(struct gpnn_column *column)
 {
   for (size_t l = 0; l < column->n_levels; l++) free(column->levels[l]);
   free(column->levels);
+  free(column->codes);
   free(column->level_lengths);
   free(column->name);
   free(column->date);
@@ -291,9 +292,17 @@ size_t gpnn_schema_width(const struct gpnn_column *column)
   case GPNN_COLUMN_NUMBER:
   case GPNN_COLUMN_CLASSES:
   case GPNN_COLUMN_NAMES:
+  case GPNN_COLUMN_CODED:
     break;
   }
   return 1;
+}
+
+bool gpnn_schema_has_codes(const struct gpnn_schema *schema)
+{
+  for (size_t i = 0; i < schema->n_inputs; i++)
+    if (schema->inputs[i].kind == GPNN_COLUMN_CODED) return true;
+  return false;
 }
 
 size_t gpnn_schema_features(const struct gpnn_schema *schema)

@@ -10,6 +10,7 @@
  *
  *   number     the number itself
  *   category   L indicators, 0 or 1, of its L levels
+ *   coded      the code of its level, a number that training learns (dataset/training.h)
  *   periodic   sin and cos of 2 pi x / period: a point on the unit circle
  *   latitude   with its longitude, in degrees: the point on a sphere with the Earth's mean radius,
  *              in km; the x axis goes through longitude 0, y through 90 east, z through the north
@@ -51,7 +52,7 @@
 extern "C" {
 #endif
 
-enum { GPNN_LEVELS_MAX = 1000, GPNN_NAMES_MAX = 20000 };
+enum { GPNN_LEVELS_MAX = 1000, GPNN_NAMES_MAX = 20000, GPNN_CODED_MAX = 100000 };
 
 /* The mean radius of the Earth in km (IUGG): (2 a + b) / 3 of the ellipsoid GRS 80. */
 #define GPNN_EARTH_RADIUS 6371.0088
@@ -64,6 +65,7 @@ enum gpnn_column_kind {
   GPNN_COLUMN_LONGITUDE = 4,
   GPNN_COLUMN_CLASSES = 5, /* of a target only */
   GPNN_COLUMN_NAMES = 6,   /* of an input; it has at most GPNN_NAMES_MAX levels */
+  GPNN_COLUMN_CODED = 7,   /* of an input; it has at most GPNN_CODED_MAX levels */
 };
 
 struct gpnn_column {
@@ -76,11 +78,14 @@ struct gpnn_column {
                       NULL: they are numbers.  Of inputs and regressors that are no categories */
   double period;   /* of a periodic input, > 0 */
   size_t partner;  /* the input that is the longitude of this latitude, or the reverse */
-  size_t n_levels; /* of a category or of names, in the order in which they were first seen,
+  size_t n_levels; /* of a category, coded or not, or of names, in the order in which they were
+                      first seen,
                       or of a target that holds classes, in ascending order: numbers by value,
                       other texts by their bytes */
   char **levels;   /* owned; each as its first text has it */
   size_t *level_lengths;
+  double *codes;    /* owned; of a coded input: of each level; NULL: they are not learnt yet */
+  double shrinkage; /* of a coded input: lambda of gpnn-methods(7), > 0 once it has codes */
 };
 
 /* A zeroed schema is empty and may be released. */
@@ -119,6 +124,7 @@ struct gpnn_roles {
   const char *inputs;     /* default: all columns without another role, in the table's order */
   const char *drop;       /* columns not to use as inputs; default: none */
   const char *one_hot;    /* inputs that are categories; default: none */
+  const char *coded;      /* inputs that are categories, coded as a number; default: none */
   const char *regressors; /* terms of the mean; default: none */
   const char *row_noise;  /* one column; default: none */
   const char *offsets;    /* one for each target, in their order; default: none */
@@ -161,8 +167,9 @@ struct gpnn_columns_map {
   struct gpnn_level_order *orders; /* owned, one for each input */
   size_t n_targets;
   struct gpnn_level_order *classes; /* owned, one for each target */
-  bool takes_missing; /* an input may be missing: a number, a date or a position is NaN then, and a
-                         category has the level "".  Set by the caller; false: such rows are bad */
+  bool takes_missing; /* an input may be missing: a number, a date, a position or a code is NaN
+                         then, and a category has the level "".  Set by the caller; false: such
+                         rows are bad */
 };
 
 /*
@@ -227,6 +234,12 @@ const struct gpnn_column *gpnn_schema_target(const struct gpnn_schema *schema, s
 /* True if target 't' is classes. */
 bool gpnn_schema_has_classes(const struct gpnn_schema *schema, size_t t);
 
+/* True if some input is coded. */
+bool gpnn_schema_has_codes(const struct gpnn_schema *schema);
+
+/* Removes the levels of a column of which 'keep' is false; those that stay keep their order. */
+void gpnn_schema_keep_levels(struct gpnn_column *column, const bool *keep);
+
 /* True if 'input' is read from the same column as the one before it, as a circle of a date is. */
 bool gpnn_schema_is_repeat(const struct gpnn_schema *schema, size_t input);
 
@@ -272,11 +285,13 @@ const char *gpnn_schema_group_name(const struct gpnn_schema *schema, struct gpnn
 
 /*
  * The training pass: reads the inputs of 'record' into 'cells' (n_inputs numbers); that of a
- * category is its level's number.  New levels are added to the schema and to the map.
+ * category, coded or not, is its level's number.  New levels are added to the schema and to the
+ * map.
  *
  * GPNN_EDATA: as gpnn_columns_number(), also for a category that is missing; a date that cannot be
  * read (gpnn_columns_date()); a latitude outside
- * [-90, 90] or a longitude outside [-720, 720]; more than GPNN_LEVELS_MAX levels in a column.
+ * [-90, 90] or a longitude outside [-720, 720]; more than GPNN_LEVELS_MAX levels in a column, or
+ * GPNN_CODED_MAX if it is coded.
  * After a failure the schema is unchanged and 'cells' may hold anything.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema,
@@ -302,15 +317,16 @@ gpnn_schema_read_number(const struct gpnn_schema *schema, const struct gpnn_colu
                         const struct gpnn_record *record, double *value, struct gpnn_error *err);
 
 /* Encodes 'cells' of gpnn_schema_learn() as gpnn_schema_features() features, once all levels are
- * known. */
+ * known.  Those of coded inputs are codes already. */
 void gpnn_schema_expand(const struct gpnn_schema *schema, const double *cells, double *features);
 
 /*
  * The prediction pass: reads the inputs of 'record' and encodes them as 'features'.  A level that
- * training has not seen has all indicators 0, and adds 1 to '*n_unseen'; a name that it has not
- * seen is GPNN_EDATA.  'map' must know all levels of 'schema': it was made after the last
- * gpnn_schema_learn(), or is the map used there. GPNN_EDATA as gpnn_schema_learn(); after it
- * 'features' may hold anything and '*n_unseen' is unchanged.
+ * training has not seen has all indicators 0, and adds 1 to '*n_unseen'; its code is missing, that
+ * is NaN, or where inputs may not be, 0, the mean.  A name that it has not seen is GPNN_EDATA.
+ * 'map' must know all levels of 'schema': it was made after the last gpnn_schema_learn(), or is the
+ * map used there. GPNN_EDATA as gpnn_schema_learn(); after it 'features' may hold anything and
+ * '*n_unseen' is unchanged.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_schema_encode(const struct gpnn_schema *schema, const struct gpnn_columns_map *map,

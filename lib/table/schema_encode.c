@@ -97,6 +97,20 @@ static enum gpnn_status read_coordinate(const struct gpnn_schema *schema,
   return status;
 }
 
+static bool has_levels(const struct gpnn_column *column)
+{
+  return column->kind == GPNN_COLUMN_CATEGORY || column->kind == GPNN_COLUMN_CODED;
+}
+
+/* True if the text that would be coded is missing, and may be. */
+static bool lacks_code(const struct gpnn_columns_map *map, size_t input,
+                       const struct gpnn_column *column, const struct gpnn_table *table,
+                       const struct gpnn_record *record)
+{
+  return column->kind == GPNN_COLUMN_CODED && map->takes_missing &&
+         gpnn_field_is_missing(table, &record->fields[map->inputs[input]]);
+}
+
 /* Reads one cell; a new level is -1 for now. */
 static enum gpnn_status read_cell(const struct gpnn_schema *schema,
                                   const struct gpnn_columns_map *map, size_t input,
@@ -106,13 +120,17 @@ static enum gpnn_status read_cell(const struct gpnn_schema *schema,
   const struct gpnn_column *column = &schema->inputs[input];
   if (column->kind == GPNN_COLUMN_NUMBER)
     return read_input(schema, map, input, table, record, cell, err);
-  if (column->kind != GPNN_COLUMN_CATEGORY)
-    return read_coordinate(schema, map, input, table, record, cell, err);
+  if (!has_levels(column)) return read_coordinate(schema, map, input, table, record, cell, err);
   bool is_known = false;
   size_t level = 0;
+  *cell = NAN;
+  if (lacks_code(map, input, column, table, record)) return GPNN_OK;
   enum gpnn_status status = read_level(schema, map, input, table, record, &is_known, &level, err);
   if (status != GPNN_OK) return status;
-  if (!is_known && column->n_levels == GPNN_LEVELS_MAX)
+  if (!is_known && column->kind == GPNN_COLUMN_CODED && column->n_levels == GPNN_CODED_MAX)
+    return gpnn_columns_fail_field(table, record, map->inputs[input],
+                                   "has more than 100000 levels: is it an id?", false, err);
+  if (!is_known && column->kind == GPNN_COLUMN_CATEGORY && column->n_levels == GPNN_LEVELS_MAX)
     return gpnn_columns_fail_field(table, record, map->inputs[input],
                                    "has more than 1000 levels: is it a category?", false, err);
   *cell = is_known ? (double)level : -1;
@@ -121,7 +139,7 @@ static enum gpnn_status read_cell(const struct gpnn_schema *schema,
 
 static bool is_new_level(const struct gpnn_column *column, double cell)
 {
-  return column->kind == GPNN_COLUMN_CATEGORY && cell < 0;
+  return has_levels(column) && cell < 0;
 }
 
 enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema, const struct gpnn_columns_map *map,
@@ -163,6 +181,7 @@ void gpnn_schema_expand(const struct gpnn_schema *schema, const double *cells, d
     switch (column->kind) {
     case GPNN_COLUMN_NUMBER:
     case GPNN_COLUMN_NAMES:
+    case GPNN_COLUMN_CODED:
       *features = cells[i];
       break;
     case GPNN_COLUMN_CATEGORY:
@@ -226,6 +245,28 @@ static enum gpnn_status encode_name(const struct gpnn_schema *schema,
   return status;
 }
 
+/* Reads a level and encodes it by its code. */
+static enum gpnn_status encode_code(const struct gpnn_schema *schema,
+                                    const struct gpnn_columns_map *map, size_t input,
+                                    const struct gpnn_table *table,
+                                    const struct gpnn_record *record, double *feature, bool *unseen,
+                                    struct gpnn_error *err)
+{
+  const struct gpnn_column *column = &schema->inputs[input];
+  bool is_known = false;
+  size_t level = 0;
+  *feature = NAN;
+  if (lacks_code(map, input, column, table, record)) return GPNN_OK;
+  enum gpnn_status status = read_level(schema, map, input, table, record, &is_known, &level, err);
+  if (status != GPNN_OK) return status;
+  *unseen = !is_known;
+  if (is_known)
+    *feature = column->codes[level];
+  else if (!map->takes_missing)
+    *feature = 0;
+  return GPNN_OK;
+}
+
 /* Reads one input and encodes it; '*unseen' is set to true for a level that training has not seen.
  */
 static enum gpnn_status encode_input(const struct gpnn_schema *schema,
@@ -242,6 +283,8 @@ static enum gpnn_status encode_input(const struct gpnn_schema *schema,
     return read_input(schema, map, input, table, record, features, err);
   if (column->kind == GPNN_COLUMN_NAMES)
     return encode_name(schema, map, input, table, record, features, err);
+  if (column->kind == GPNN_COLUMN_CODED)
+    return encode_code(schema, map, input, table, record, features, unseen, err);
   if (column->kind == GPNN_COLUMN_LONGITUDE) return GPNN_OK; /* read with its latitude */
   enum gpnn_status status =
       column->kind == GPNN_COLUMN_CATEGORY

@@ -69,9 +69,19 @@ static enum gpnn_status mark_dates(struct gpnn_schema *schema, const struct gpnn
 
 /* ---- categories ---------------------------------------------------------------------------- */
 
+/* The two ways of using a category, and what is said of columns that cannot be one. */
+static const struct encoding {
+  enum gpnn_column_kind kind;
+  const char *no_input, *regressor, *date, *other;
+} one_hot = {GPNN_COLUMN_CATEGORY, "is not an input, so it cannot be one-hot",
+             "is a regressor, so it cannot be one-hot", "is a date, so it cannot be one-hot", ""},
+  coded = {GPNN_COLUMN_CODED, "is not an input, so it cannot be coded",
+           "is a regressor, so it cannot be coded", "is a date, so it cannot be coded",
+           "is one-hot, so it cannot be coded"};
+
 static enum gpnn_status mark_categories(struct gpnn_schema *schema,
                                         const struct gpnn_choice *choice, const char *list,
-                                        struct gpnn_error *err)
+                                        const struct encoding *as, struct gpnn_error *err)
 {
   if (list == NULL) return GPNN_OK;
   struct gpnn_picked picked = {0};
@@ -83,16 +93,18 @@ static enum gpnn_status mark_categories(struct gpnn_schema *schema,
     size_t column = picked.columns[i];
     is_category[column] = true;
     if (!(choice->roles[column] & GPNN_ROLE_INPUT))
-      status = gpnn_choice_fail(choice, column, "is not an input, so it cannot be one-hot", err);
+      status = gpnn_choice_fail(choice, column, as->no_input, err);
     else if (choice->roles[column] & GPNN_ROLE_REGRESSOR)
-      status = gpnn_choice_fail(choice, column, "is a regressor, so it cannot be one-hot", err);
+      status = gpnn_choice_fail(choice, column, as->regressor, err);
   }
   for (size_t i = 0; i < schema->n_inputs && status == GPNN_OK; i++) {
     struct gpnn_column *input = &schema->inputs[i];
     if (!is_category[input->position]) continue;
     if (input->date != NULL)
-      status = gpnn_choice_fail(choice, input->position, "is a date, so it cannot be one-hot", err);
-    input->kind = GPNN_COLUMN_CATEGORY;
+      status = gpnn_choice_fail(choice, input->position, as->date, err);
+    else if (input->kind != GPNN_COLUMN_NUMBER)
+      status = gpnn_choice_fail(choice, input->position, as->other, err);
+    input->kind = as->kind;
   }
   free(is_category);
   free(picked.columns);
@@ -115,6 +127,7 @@ static enum gpnn_status find_plain_input(const struct gpnn_schema *schema,
   case GPNN_COLUMN_NUMBER:
     return GPNN_OK;
   case GPNN_COLUMN_CATEGORY:
+  case GPNN_COLUMN_CODED:
     return gpnn_choice_fail(choice, column,
                             "is a category, so it can be neither periodic nor a coordinate", err);
   case GPNN_COLUMN_PERIODIC:
@@ -261,7 +274,8 @@ enum gpnn_status gpnn_schema_mark_kinds(struct gpnn_schema *schema,
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < roles->n_dates && status == GPNN_OK; i++)
     status = mark_dates(schema, choice, roles->dates[i], err);
-  if (status == GPNN_OK) status = mark_categories(schema, choice, roles->one_hot, err);
+  if (status == GPNN_OK) status = mark_categories(schema, choice, roles->one_hot, &one_hot, err);
+  if (status == GPNN_OK) status = mark_categories(schema, choice, roles->coded, &coded, err);
   for (size_t i = 0; i < roles->n_periods && status == GPNN_OK; i++)
     status = mark_periods(schema, choice, roles->periods[i], err);
   for (size_t i = 0; i < roles->n_locations && status == GPNN_OK; i++)

@@ -120,6 +120,20 @@ void gpnn_schema_remove_last_level(struct gpnn_column *column, struct gpnn_level
   column->n_levels--;
 }
 
+void gpnn_schema_keep_levels(struct gpnn_column *column, const bool *keep)
+{
+  size_t n = 0;
+  for (size_t l = 0; l < column->n_levels; l++) {
+    if (!keep[l]) {
+      free(column->levels[l]);
+      continue;
+    }
+    column->levels[n] = column->levels[l];
+    column->level_lengths[n++] = column->level_lengths[l];
+  }
+  column->n_levels = n;
+}
+
 size_t gpnn_schema_level_at(const struct gpnn_level_order *order, size_t i)
 {
   return order->keys[i].level;
@@ -188,7 +202,7 @@ enum gpnn_status gpnn_schema_order_levels(const struct gpnn_schema *schema,
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < schema->n_inputs && status == GPNN_OK; i++)
     if (schema->inputs[i].kind == GPNN_COLUMN_CATEGORY ||
-        schema->inputs[i].kind == GPNN_COLUMN_NAMES)
+        schema->inputs[i].kind == GPNN_COLUMN_NAMES || schema->inputs[i].kind == GPNN_COLUMN_CODED)
       status = gpnn_schema_order_column(&schema->inputs[i], &map->orders[i], err);
   for (size_t t = 0; t <= schema->n_more && status == GPNN_OK; t++)
     if (gpnn_schema_has_classes(schema, t))

@@ -71,11 +71,12 @@ predict_from() {
   gpnn-index -q --metric seen.par -o seen.gpi lists.gpi
   awk -F '\t' -v OFS='\t' 'NR > 30 { $6 = "shade " NR } 1' "$kept/train.tsv" >shades.tsv
   gpnn-index -q -y colour -x x,z,level --calibration-rows 9 --exposure variance -o classes.gpi shades.tsv
+  gpnn-index -q -y y -x x,site --coded site -o coded.gpi "$kept/train.tsv"
   awk -F '\t' -v OFS='\t' 'NR % 7 == 3 { $1 = "" } 1' "$kept/train.tsv" >holes.tsv
   gpnn-index -q -y y -x x,z -o holes.gpi holes.tsv
   gpnn-index -q -y y -x x,z --missing drop --skip-bad -o dropped.gpi holes.tsv
   printf 'kernel\texp\nlengthscale\t2\nkernelscale\t1\nnoise\t0.05\n' >wide.par
-  for file in index holes dropped copies following places lists; do gpnn-index -q --metric wide.par -o "$file-again.gpi" "$file.gpi"; done
+  for file in index coded holes dropped copies following places lists; do gpnn-index -q --metric wide.par -o "$file-again.gpi" "$file.gpi"; done
   for file in *.gpi *.gpm; do
     assert_equal "$(gpnn-info --verify "$file" | value verified)" yes || return
   done
