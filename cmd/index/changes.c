@@ -257,6 +257,8 @@ enum gpnn_status changes_make(struct index_changes *changes, const struct change
   enum gpnn_status status = make_list(&changes->drop, &listing, roles->drop, err);
   listing.kind = GPNN_ADVICE_CATEGORY;
   if (status == GPNN_OK) status = make_list(&changes->one_hot, &listing, roles->one_hot, err);
+  listing.kind = GPNN_ADVICE_CODED;
+  if (status == GPNN_OK) status = make_list(&changes->coded, &listing, roles->coded, err);
   if (status == GPNN_OK) status = make_dates(changes, listing, err);
   if (status == GPNN_OK) status = make_notation(changes, from, err);
   enum skip_bad skip = advice->skip == GPNN_SKIP_ALL ? SKIP_ALL : SKIP_SOME;
@@ -266,15 +268,16 @@ enum gpnn_status changes_make(struct index_changes *changes, const struct change
 
 bool changes_are_none(const struct index_changes *c)
 {
-  return !c->drop && !c->one_hot && !c->strip && !c->missing && !c->comment && c->n_dates == 0 &&
-         c->decimal == 0 && !c->thousands && !c->classes && c->skip_bad == SKIP_NONE &&
-         !c->no_header && c->skip_lines == 0;
+  return !c->drop && !c->one_hot && !c->coded && !c->strip && !c->missing && !c->comment &&
+         c->n_dates == 0 && c->decimal == 0 && !c->thousands && !c->classes &&
+         c->skip_bad == SKIP_NONE && !c->no_header && c->skip_lines == 0;
 }
 
 void changes_release(struct index_changes *changes)
 {
   free(changes->drop);
   free(changes->one_hot);
+  free(changes->coded);
   free(changes->strip);
   free(changes->missing);
   for (size_t i = 0; i < changes->n_dates; i++) free(changes->dates[i]);
@@ -287,6 +290,7 @@ void changes_apply(const struct index_changes *changes, struct cli *cli, struct 
   if (changes->classes) a->roles.classes = true;
   if (changes->drop != NULL) a->roles.drop = changes->drop;
   if (changes->one_hot != NULL) a->roles.one_hot = changes->one_hot;
+  if (changes->coded != NULL) a->roles.coded = changes->coded;
   if (changes->decimal != 0) notation->decimal = changes->decimal;
   if (changes->thousands) notation->thousands = true;
   if (changes->strip != NULL) notation->strip = changes->strip;
@@ -332,6 +336,7 @@ static bool is_replaced(const struct index_changes *changes, const char *name)
     bool is_new;
   } all[] = {{"drop", changes->drop != NULL},
              {"one-hot", changes->one_hot != NULL},
+             {"coded", changes->coded != NULL},
              {"decimal", changes->decimal != 0},
              {"strip", changes->strip != NULL},
              {"na", changes->missing != NULL},
@@ -391,6 +396,7 @@ void changes_print_command(const struct cli *cli, const struct index_changes *ch
   if (changes->classes) fputs(" --classes", to);
   print_option("--drop", changes->drop, to);
   print_option("--one-hot", changes->one_hot, to);
+  print_option("--coded", changes->coded, to);
   for (size_t i = 0; i < changes->n_dates; i++) print_option("--date", changes->dates[i], to);
   if (changes->decimal != 0) print_option("--decimal", changes->decimal == ',' ? "," : ".", to);
   if (changes->thousands) fputs(" --thousands", to);

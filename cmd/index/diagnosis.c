@@ -105,7 +105,7 @@ static void describe_texts(char text[LOOKS_BYTES], const struct gpnn_column_prof
     snprintf(what, sizeof what, "%zu classes", n_levels);
   else
     snprintf(what, sizeof what, "%zu%s different text%s", n_levels,
-             n_levels >= GPNN_LEVELS_MAX ? " or more" : "", n_levels == 1 ? "" : "s");
+             n_levels > GPNN_CODED_MAX ? " or more" : "", n_levels == 1 ? "" : "s");
   add_example(text, what, column->odd, text_example(column->odd));
   if (column->n_missing > 0) describe_missing(text, column);
 }
@@ -149,7 +149,8 @@ static const char *describe_looks(char text[LOOKS_BYTES], const struct gpnn_prof
     describe_dropped(text, column, this);
   else if (this->kind == GPNN_ADVICE_DATES)
     describe_dates(text, column);
-  else if (this->kind == GPNN_ADVICE_CATEGORY || this->kind == GPNN_ADVICE_CLASSES)
+  else if (this->kind == GPNN_ADVICE_CATEGORY || this->kind == GPNN_ADVICE_CODED ||
+           this->kind == GPNN_ADVICE_CLASSES)
     describe_texts(text, column, this);
   else
     describe_numbers(text, column, this);
@@ -232,7 +233,8 @@ static void print_options(const struct gpnn_profile *profile, const struct gpnn_
     print_for_column("--drop", names, j, NULL, to);
     return;
   case GPNN_ADVICE_CATEGORY:
-    print_for_column("--one-hot", names, j, NULL, to);
+  case GPNN_ADVICE_CODED:
+    print_for_column(this->kind == GPNN_ADVICE_CODED ? "--coded" : "--one-hot", names, j, NULL, to);
     if (column->n_missing > 0 && !this->may_lack) fputs(" --skip-bad", to);
     return;
   case GPNN_ADVICE_CLASSES:

@@ -42,7 +42,7 @@ void report_search(const struct cli *cli, const struct gpnn_search_report *searc
 /* Values that replace those on the command line, which they include; NULL, 0 and false: nothing
  * changes.  All texts are owned.  A zeroed object may be released. */
 struct index_changes {
-  char *drop, *one_hot, *strip, *missing;
+  char *drop, *one_hot, *coded, *strip, *missing;
   size_t n_dates;
   char *dates[CLI_LIST_ITEMS]; /* new ones only */
   char decimal;

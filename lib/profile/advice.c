@@ -12,7 +12,14 @@
 
 /* ---- single columns ----------------------------------------------------------------------- */
 
-enum { MOST_LEVELS = 50, ROWS_A_LEVEL = 5, ROWS_A_CLASS = 2, LEAST_COUNTED = 10 };
+enum {
+  MOST_ONE_HOT = 20,
+  MOST_UNCODED = 50, /* where levels cannot be coded */
+  ROWS_A_LEVEL = 5,
+  ROWS_A_CODE = 2,
+  ROWS_A_CLASS = 2,
+  LEAST_COUNTED = 10
+};
 
 /* True if at least four fifths of 'n' are. */
 static bool are_most(size_t these, size_t n)
@@ -123,14 +130,17 @@ static void drop(struct gpnn_column_advice *column, enum gpnn_advice_reason reas
 }
 
 /* Columns that are neither numbers nor dates. */
-static void judge_texts(struct gpnn_column_advice *advice, const struct gpnn_odd_cells *odd)
+static void judge_texts(struct gpnn_column_advice *advice, const struct gpnn_odd_cells *odd,
+                        bool may_code)
 {
   size_t n = odd->n_counted, levels = odd->levels.n;
-  advice->kind = GPNN_ADVICE_CATEGORY;
+  bool is_coded = may_code && levels > MOST_ONE_HOT;
+  size_t most = is_coded ? GPNN_CODED_MAX : MOST_UNCODED;
+  advice->kind = is_coded ? GPNN_ADVICE_CODED : GPNN_ADVICE_CATEGORY;
   advice->n_levels = levels;
   if (levels == n && n > 1)
     drop(advice, GPNN_DROP_ALL_DIFFERENT);
-  else if (levels == 0 || levels > MOST_LEVELS || levels > n / ROWS_A_LEVEL)
+  else if (levels == 0 || levels > most || levels > n / (is_coded ? ROWS_A_CODE : ROWS_A_LEVEL))
     drop(advice, GPNN_DROP_MANY_TEXTS);
   else if (levels == 1)
     drop(advice, GPNN_DROP_ONE_TEXT);
@@ -144,6 +154,19 @@ static bool are_classes(const struct gpnn_column_profile *column)
   size_t n = gpnn_profile_numbers(column) + count_others(column), levels = odd->levels.n;
   return odd->n_text > n / 2 && levels > 1 && levels < GPNN_LEVELS_MAX &&
          levels <= odd->n_counted / ROWS_A_CLASS;
+}
+
+/* True if the levels of an input can be coded by the targets: these are numbers or two classes. */
+static bool may_code(const struct gpnn_profile *profile, size_t j)
+{
+  bool may = profile->columns[j].role == GPNN_PROFILE_INPUT;
+  for (size_t k = 0; k < profile->n_columns && may; k++) {
+    const struct gpnn_column_profile *column = &profile->columns[k];
+    may =
+        column->role != GPNN_PROFILE_LABELS &&
+        (!are_classes(column) || (column->odd->levels.n == 2 && gpnn_profile_numbers(column) == 0));
+  }
+  return may;
 }
 
 static void judge_classes(struct gpnn_column_advice *advice,
@@ -194,7 +217,7 @@ static void judge_values(struct gpnn_advice *advice, const struct gpnn_profile *
     this->kind = GPNN_ADVICE_DATES;
     this->format = gpnn_date_guess_format(&column->odd->dates, &this->other_format);
   } else {
-    judge_texts(this, column->odd);
+    judge_texts(this, column->odd, may_code(profile, j));
   }
 }
 
@@ -293,7 +316,9 @@ static bool is_level(const struct gpnn_advice *advice, const struct gpnn_profile
 {
   for (size_t j = 0; j < profile->n_columns; j++) {
     const struct gpnn_odd_cells *odd = profile->columns[j].odd;
-    if (odd == NULL || advice->columns[j].kind != GPNN_ADVICE_CATEGORY) continue;
+    bool is_category = advice->columns[j].kind == GPNN_ADVICE_CATEGORY ||
+                       advice->columns[j].kind == GPNN_ADVICE_CODED;
+    if (odd == NULL || !is_category) continue;
     for (size_t i = 0; i < GPNN_PROFILE_DISTINCT; i++)
       if (odd->like_missing[i].n > 0 && strcmp(odd->like_missing[i].text, text) == 0) return true;
   }
@@ -390,6 +415,7 @@ static bool is_needed(const void *context, const struct gpnn_lack *lack)
     return false;
   case GPNN_ADVICE_AS_ASKED:
   case GPNN_ADVICE_CATEGORY:
+  case GPNN_ADVICE_CODED:
   case GPNN_ADVICE_CLASSES:
     return lack->why == GPNN_WHY_MISSING;
   default:

@@ -8,19 +8,20 @@
  *
  *   numbers     at least four fifths of the cells that have a value can be read as numbers
  *   dates       at least four fifths are dates in one format
- *   category    other texts, at most 50 different ones, and on average five rows to each
- *   classes     in a target, texts that are more than half of the values, of 2 to 999 kinds, and on
- *               average two rows or more to each
- *   dropped     texts that are all different, more of them than in a category, or always the same;
- *               numbers that count the rows, in a column named like an id; numbers in several
- *               units, or with another decimal mark than other columns have; columns without any
- *               value, and unless rows may lack inputs those that lack it in more than half of
- *               the rows: keeping such a column would cost more rows than it describes
- *   missing     texts such as n/a in columns of numbers or dates, unless a category has them too;
- *               numbers such as -999 that occur at least twice and are farther from all other
- *               numbers of the column than these are from each other
- *   rows        those that still lack a value, and may not, are left out; if these are more than
- * half, inputs are dropped, those that lack most values first, until they are not
+ *   category    other texts, at most 20 different ones, and on average five rows to each
+ *   coded       other texts, of more kinds, at most 100 000, and on average two rows to each; where
+ * a target is of more than two classes, or the user made it classes, a category of at most 50, and
+ * on average five rows to each classes     in a target, texts that are more than half of the
+ * values, of 2 to 999 kinds, and on average two rows or more to each dropped     texts that are all
+ * different, more of them than in a coded column, or always the same; numbers that count the rows,
+ * in a column named like an id; numbers in several units, or with another decimal mark than other
+ * columns have; columns without any value, and unless rows may lack inputs those that lack it in
+ * more than half of the rows: keeping such a column would cost more rows than it describes missing
+ * texts such as n/a in columns of numbers or dates, unless a category has them too; numbers such as
+ * -999 that occur at least twice and are farther from all other numbers of the column than these
+ * are from each other rows        those that still lack a value, and may not, are left out; if
+ * these are more than half, inputs are dropped, those that lack most values first, until they are
+ * not
  *
  * If the target was not asked for and is neither numbers nor classes, it becomes the last column of
  * numbers.
@@ -41,6 +42,7 @@ enum gpnn_advice_kind {
   GPNN_ADVICE_NUMBERS,
   GPNN_ADVICE_DATES,
   GPNN_ADVICE_CATEGORY,
+  GPNN_ADVICE_CODED, /* a category of many levels */
   GPNN_ADVICE_CLASSES,
   GPNN_ADVICE_AS_ASKED, /* a category, or what else takes any text */
   GPNN_ADVICE_DROP,
@@ -67,7 +69,7 @@ struct gpnn_column_advice {
                                         all too */
   bool may_lack;                     /* an input, whose values may be missing */
   size_t n_bad;                      /* cells that cannot be used as they are */
-  size_t n_levels;                   /* of texts; GPNN_LEVELS_MAX: at least */
+  size_t n_levels;                   /* of texts; more than GPNN_CODED_MAX: at least */
   bool needs_classes;                /* classes some of which are numbers, so that it has to be said
                                         that they are classes */
   size_t n_codes;                    /* cells that are numbers among the 'missing' of the advice */

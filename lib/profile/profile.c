@@ -85,7 +85,7 @@ static void mark_inputs(struct gpnn_profile *profile, const struct gpnn_schema *
 {
   for (size_t i = 0; i < schema->n_inputs; i++) {
     const struct gpnn_column *input = &schema->inputs[i];
-    bool is_coded = input->kind == GPNN_COLUMN_CATEGORY;
+    bool is_coded = input->kind == GPNN_COLUMN_CATEGORY || input->kind == GPNN_COLUMN_CODED;
     mark(profile, 1, input,
          is_coded                            ? GPNN_PROFILE_CODED
          : input->kind == GPNN_COLUMN_NUMBER ? GPNN_PROFILE_INPUT
@@ -238,7 +238,7 @@ static enum gpnn_status add_level(struct gpnn_profile *profile, struct gpnn_odd_
 {
   uint32_t number;
   size_t before = odd->levels.n;
-  if (before >= GPNN_LEVELS_MAX || profile->n_levels >= MOST_LEVELS) return GPNN_OK;
+  if (before > GPNN_CODED_MAX || profile->n_levels >= MOST_LEVELS) return GPNN_OK;
   enum gpnn_status status =
       gpnn_groups_number(&odd->levels, field->text, field->length, &number, err);
   profile->n_levels += odd->levels.n - before;

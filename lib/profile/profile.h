@@ -7,7 +7,7 @@
  * Only columns that have a role are looked at.  That a row lacks one of several targets does not
  * count, unless it lacks all of them, nor that it lacks the offset of such a target.
  *
- * Memory: some 250 bytes a column, and up to 40 KB for one that has other cells than numbers, until
+ * Memory: some 250 bytes a column, and up to 4 MB for one that has other cells than numbers, until
  * all of these have a million different texts together; it does not grow with the rows.
  * Threads: a profile belongs to one thread at a time; the same records give the same profile.
  */
@@ -120,7 +120,7 @@ struct gpnn_odd_cells {
   char affixes[GPNN_PROFILE_DISTINCT][GPNN_AFFIX_BYTES];
   bool are_currencies; /* all affixes are */
   struct gpnn_date_guess dates;
-  struct gpnn_groups levels; /* different texts, dates and numbers, at most GPNN_LEVELS_MAX */
+  struct gpnn_groups levels; /* different texts, dates and numbers, at most GPNN_CODED_MAX + 1 */
   size_t n_counted;          /* cells that were looked up there */
   struct gpnn_example first[GPNN_EXAMPLES];
 };

@@ -80,6 +80,23 @@ mean_of() {
   assert_equal "$(grep -c NA new.out || :)" 0
 }
 
+@test "gpnn codes a thousand levels without being asked" {
+  simulate 1000 4000
+  gpnn -q --effort fast train.tsv test.tsv >out.tsv 2>log
+  awk -v rmse="$(gpnn-eval out.tsv | value rmse)" 'BEGIN { exit !(rmse < 0.6) }' || complain "$(gpnn-eval out.tsv)"
+}
+
+@test "--auto codes many texts, has few as they are, and drops those that are all different" {
+  awk 'BEGIN { OFS = "\t"; print "few", "many", "id", "x", "y"; for (i = 0; i < 500; i++) print "f" i % 20, "m" i % 21, "i" i, i * 7 % 101, i % 13 }' >t.tsv
+  gpnn-index --auto -o t.gpi t.tsv 2>log
+  grep -q -- '--one-hot few$' log
+  grep -q -- '--coded many$' log
+  grep -q -- '--drop id$' log
+  assert_equal "$(gpnn-info t.gpi | awk -F '\t' '$1 == "coded" { print $2, $3 }')" 'many 21'
+  gpnn-index --auto -y few -x many,x -o t.gpi t.tsv 2>log
+  grep -q -- '--one-hot many$' log || complain "$(cat log)" # of twenty classes
+}
+
 @test "a column has one encoding, and a target a mean" {
   simulate 30 300
   assert_fails 2 "column 'shop' is one-hot, so it cannot be coded" gpnn-index --one-hot shop --coded shop -o x.gpi train.tsv
