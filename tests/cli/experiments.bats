@@ -127,6 +127,9 @@ TSV
   "$experiments/accuracy" --summary "$experiments/accuracy.tsv" >table
   sed -n '/^| data, rows | split |/,/^$/p' "$experiments/README.md" | sed '/^$/d' >shown
   diff table shown
+  "$experiments/missing" --summary "$experiments/missing.tsv" >table
+  sed -n '/^| data | share |/,/^$/p' "$experiments/README.md" | sed '/^$/d' >shown
+  diff table shown
   awk -f "$experiments/short.awk" "$experiments/README.md" >table
   sed -n '/^| data, rows |/,/^$/p' "$GPNN_ROOT/README.md" | sed '/^$/d' >shown
   diff table shown
@@ -318,4 +321,33 @@ divide() {
   assert_near "$(column rmse scores.tsv | head -n 1)" \
     "$(awk -v sd="$sd" '$1 == "rmse" { print $2 / sd }' pool)" 0.02
   assert_equal "$("$experiments/distributed" --summary scores.tsv | grep -c '^| t | [13] | ')" 11
+}
+
+@test "rows that lack inputs are scored by how many they lack, on tables with so many holes" {
+  make_tables
+  "$experiments/missing" --data tables --seeds 2-3 --share 0,0.3 t >scores.tsv
+  sed -i 1d scores.tsv
+  assert_equal "$(column share scores.tsv | paste -sd ' ')" '0 0.3 0 0.3'
+  assert_equal "$(column seed scores.tsv | paste -sd ' ')" '2 2 3 3'
+  assert_equal "$(awk -F '\t' 'NR > 1 && $4 + $5 != 300' scores.tsv)" ''
+  assert_equal "$(awk -F '\t' 'NR > 1 && $10 + $12 + $14 + $16 != $5' scores.tsv)" ''
+  assert_equal "$(column rows0 scores.tsv | sed -n 1p)" "$(column test_rows scores.tsv | sed -n 1p)"
+  # 0.49 of the rows lack none of two, and 0.42 one.
+  column rows1 scores.tsv | awk 'NR % 2 == 0 && !($1 > 12 && $1 < 45) { exit 1 }'
+  awk -F '\t' 'NR > 1 { rmse[$2] += $6 } END { exit !(rmse[0] < rmse[0.3]) }' scores.tsv
+  column coverage0 scores.tsv | awk '!($1 > 0.7 && $1 <= 1) { exit 1 }'
+  assert_equal "$(column hgb_rmse scores.tsv | sort -u)" -
+  assert_fails 2 '--share wants' "$experiments/missing" --data tables --share 1.5
+  assert_fails 2 '--data DIR' "$experiments/missing"
+}
+
+@test "coverage of rows that lack inputs is summed up over rows, other scores over seeds" {
+  {
+    printf '# what ran\ndata\tshare\tseed\t...\n'
+    printf 'a\t0.1\t1\t700\t200\t0.4\t-0.5\t0.2\t0.9\t100\t1.0\t100\t-\t0\t-\t0\t1\t4\t0.2\t0.5\t-0.1\t0.3\n'
+    printf 'a\t0.1\t2\t700\t200\t0.2\t0.1\t0.1\t1.0\t100\t0.5\t20\t0.96\t50\t-\t0\t1\t6\t0.4\t-\t-\t-\n'
+  } >scores.tsv
+  run -0 "$experiments/missing" --summary scores.tsv
+  assert_equal "${lines[2]}" '| a | 0.1 | 2 | 0.300 | −0.200 | 0.150 | 95.0 of 200 | 91.7 of 120 | 96.0 of 50 | |'\
+' 6 / 0.3 | 0.500 / −0.100 / 0.300 |'
 }
