@@ -54,14 +54,14 @@ static void make_noisy(struct fixture *f)
   contents_of(f)->noise = row_noise;
 }
 
-/* Predicts the calibration rows, or each training row from the others ('self'). */
-static void predict(const struct fixture *f, const struct gpnn_parameters *params,
-                    const int64_t *self, size_t begin, size_t end, int threads, struct out *out)
+/* Predicts rows of 'x', each from all training rows or all but one ('self'). */
+static void predict_at(const struct fixture *f, const struct gpnn_parameters *params,
+                       const double *x, const int64_t *self, size_t begin, size_t end, int threads,
+                       struct out *out)
 {
   struct gpnn_model *model = NULL;
-  const struct gpnn_query query = {.n = end - begin,
-                                   .x = (self == NULL ? f->cx : f->x) + begin * D,
-                                   .self = self == NULL ? NULL : self + begin};
+  const struct gpnn_query query = {
+      .n = end - begin, .x = x + begin * D, .self = self == NULL ? NULL : self + begin};
   const struct gpnn_latent latent = {.mean = out->mean + begin,
                                      .variance = out->variance + begin,
                                      .mean_variance = out->mean_variance + begin,
@@ -72,6 +72,13 @@ static void predict(const struct fixture *f, const struct gpnn_parameters *param
   gpnn_model_free(model);
 }
 
+/* Predicts the calibration rows, or each training row from the others ('self'). */
+static void predict(const struct fixture *f, const struct gpnn_parameters *params,
+                    const int64_t *self, size_t begin, size_t end, int threads, struct out *out)
+{
+  predict_at(f, params, self == NULL ? f->cx : f->x, self, begin, end, threads, out);
+}
+
 static const int64_t *selves(void)
 {
   static int64_t self[N];
@@ -79,17 +86,17 @@ static const int64_t *selves(void)
   return self;
 }
 
-static void compare(const struct fixture *f, const char *kernel, bool with_plane,
-                    const int64_t *self, double error)
+static void compare(const struct fixture *f, const char *kernel, bool with_plane, size_t n,
+                    const double *x, const int64_t *self, double error)
 {
   static struct out dense, alone;
-  size_t n = self == NULL ? C : N, bounded = 0;
+  size_t bounded = 0;
   struct gpnn_parameters params = parameters(kernel, GPNN_LIKELIHOOD_LOCAL);
   if (with_plane) add_plane(&params);
-  predict(f, &params, self, 0, n, 2, &dense);
+  predict_at(f, &params, x, self, 0, n, 2, &dense);
   params.likelihood = GPNN_LIKELIHOOD_GAUSSIAN;
   params.degrees = 0;
-  predict(f, &params, self, 0, n, 2, &alone);
+  predict_at(f, &params, x, self, 0, n, 2, &alone);
   for (size_t i = 0; i < n; i++) {
     bounded += fabs(dense.mean[i] - alone.mean[i]) > error; /* test_local_bound.c */
     assert_near(dense.variance[i], alone.variance[i], error);
@@ -108,8 +115,10 @@ static void predictions_are_those_of_a_solve_for_each_row(void **state)
       struct fixture f;
       fixture_new(&f, N, D, C, 1);
       if (variant / 2 > 0) make_noisy(&f);
-      compare(&f, kernels[k], variant % 2 > 0, NULL, 1e-10);
-      compare(&f, kernels[k], variant % 2 > 0, selves(), 1e-8);
+      compare(&f, kernels[k], variant % 2 > 0, C, f.cx, NULL, 1e-10);
+      compare(&f, kernels[k], variant % 2 > 0, N, f.x, selves(), 1e-8);
+      /* A row may leave out a training row that is elsewhere. */
+      compare(&f, kernels[k], variant % 2 > 0, C, f.cx, selves(), 1e-8);
       fixture_free(&f);
     }
 }
@@ -164,6 +173,9 @@ static void the_misfit_is_that_of_the_nearest_rows_left_out(void **state)
   predict(&f, &params, selves(), 0, N, 2, &out);
   for (size_t i = 0; i < 8; i++)
     assert_close(out.misfit[i], misfit_of(&f, &params, f.x + i * D, i), 1e-8);
+  predict_at(&f, &params, f.cx, selves(), 0, C, 2, &out);
+  for (size_t i = 0; i < C; i++)
+    assert_close(out.misfit[i], misfit_of(&f, &params, f.cx + i * D, i), 1e-8);
   fixture_free(&f);
 }
 

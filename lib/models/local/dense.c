@@ -2,7 +2,9 @@
  * Predicts from all training rows.  Where every row is predicted from all of them, all predictions
  * need the same factor, C + ratio I = L L'.  It is computed when the model is made, with
  * u = L^-1 (y - T b); a prediction then takes a forward substitution instead of a factorisation, or
- * two if the row is a training row to be left out: gpnn-methods(7), equations 3.24 to 3.26.
+ * two if the row is a training row to be left out: gpnn-methods(7), equations 3.24 to 3.26.  A row
+ * may leave out a training row that is elsewhere, as one does that lacked inputs
+ * (models/missing.h).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -167,6 +169,18 @@ static int64_t self_of(const struct prediction *p, size_t i)
   return p->task->query->self == NULL ? -1 : p->task->query->self[i];
 }
 
+/* The same, if row 'i' is where that training row is; otherwise -1. */
+static int64_t place_of(const struct prediction *p, size_t i)
+{
+  const struct gpnn_dataset *data = p->dense->task.members->data;
+  size_t bytes = data->d * sizeof *data->x;
+  int64_t self = self_of(p, i);
+  if (self < 0) return -1;
+  bool is_there =
+      memcmp(p->task->query->x + i * data->d, data->x + (size_t)self * data->d, bytes) == 0;
+  return is_there ? self : -1;
+}
+
 /* Row 'i' of a trapezoid with a column for each training row. */
 static double *row_of(const struct prediction *p, double *trapezoid, size_t i)
 {
@@ -226,7 +240,7 @@ static void note_nearest(const struct prediction *p, const struct scratch *scrat
 
 /*
  * Writes the right-hand sides of row 'i' of the query, the 'g'-th of its group: to row 'g' its
- * correlations c with all training rows; or, if it is training row s itself, the s-th unit vector,
+ * correlations c with all training rows; or, if training row s is left out, the s-th unit vector,
  * and c to row ROWS + g.
  */
 static void load(const struct prediction *p, const struct scratch *scratch, size_t i, size_t g)
@@ -256,6 +270,18 @@ static double product(const struct prediction *p, const double *x, const double 
   return sum;
 }
 
+/*
+ * Leaves training row s out of the solution for row 'g' of its group, which is elsewhere: with
+ * v = L^-1 e_s and w = L^-1 c, that of the others is w - (v'w / v'v) v, whatever c says of s.
+ */
+static void leave_out(const struct prediction *p, const struct scratch *scratch, size_t g)
+{
+  double *v = row_of(p, scratch->right, g);
+  const double *w = row_of(p, scratch->right, ROWS + g);
+  double by = product(p, v, w) / product(p, v, v);
+  for (size_t a = 0; a < p->n; a++) v[a * p->lanes] = w[a * p->lanes] - by * v[a * p->lanes];
+}
+
 /* Writes to 'terms' those of training row 's'. */
 static void terms_of(const struct gpnn_local_channel *member, size_t s, double *terms)
 {
@@ -268,7 +294,7 @@ static void terms_of(const struct gpnn_local_channel *member, size_t s, double *
 /*
  * What the training rows tell 'member' about row 'g' of the group.  For right-hand sides b of the
  * training rows, of which 'row' is the first of the member's, and u = L^-1 b:
- *   c'K^-1 b = v'u with v = L^-1 c for any row;
+ *   c'K^-1 b = v'u with v = L^-1 c, or what leave_out() made of it, for any row;
  *   b_s - v'u / v'v with v = L^-1 e_s is the prediction of b_s from the others for training row s,
  *   to which they leave the share v'w / v'v of its variance, w = L^-1 c.
  */
@@ -278,14 +304,14 @@ static void gather(const struct prediction *p, const struct scratch *scratch,
 {
   double *solved = p->dense->solved.k, *terms = scratch->terms;
   const double *v = row_of(p, scratch->right, g), *w = row_of(p, scratch->right, ROWS + g);
-  int64_t self = self_of(p, evidence->row);
+  int64_t self = place_of(p, evidence->row);
   size_t s = self < 0 ? 0 : (size_t)self, n_terms = gpnn_local_uncertain(member);
   double vv = product(p, v, v), vu = product(p, v, row_of(p, solved, row));
   double by = self < 0 ? 1 : -1 / vv;
   if (self >= 0 && n_terms > 0) terms_of(member, s, terms);
   for (size_t t = 0; t < n_terms; t++)
     terms[t] = (self < 0 ? 0 : terms[t]) + by * product(p, v, row_of(p, solved, row + 1 + t));
-  evidence->m = p->n - (self >= 0);
+  evidence->m = p->n - (self_of(p, evidence->row) >= 0);
   evidence->explained = self < 0 ? vv : 1 - product(p, v, w) / vv;
   evidence->mean =
       (self < 0 ? 0 : gpnn_channel_residual(member->data, member->params, s)) + by * vu;
@@ -358,11 +384,11 @@ static enum gpnn_status weigh(const struct prediction *p, const struct scratch *
 {
   const struct gpnn_local_scratch *solved = &p->dense->solved;
   const double *v = row_of(p, scratch->right, g), *w = row_of(p, scratch->right, ROWS + g);
-  int64_t self = self_of(p, i);
+  int64_t self = self_of(p, i), place = place_of(p, i);
   double *z = scratch->weight, vv = product(p, v, v), by = 1;
   size_t m = 0;
   gpnn_local_backward(solved->set, p->n, solved->k, v, z);
-  if (self >= 0) by = -1 / z[self];
+  if (place >= 0) by = -1 / z[place];
   for (size_t a = 0; a < p->n; a++) {
     if ((int64_t)a == self) continue;
     scratch->neighbour[m] = (int64_t)a;
@@ -373,7 +399,7 @@ static enum gpnn_status weigh(const struct prediction *p, const struct scratch *
                                              .neighbour = scratch->neighbour,
                                              .weight = z,
                                              .explained =
-                                                 self < 0 ? vv : 1 - product(p, v, w) / vv};
+                                                 place < 0 ? vv : 1 - product(p, v, w) / vv};
   return gpnn_local_use_weights(p->task, &weighed, &scratch->counts[0], err);
 }
 
@@ -394,6 +420,8 @@ static enum gpnn_status predict_group(void *context, size_t thread, size_t group
   bool weighs = gpnn_local_wants_weights(p->task);
   if (!weighs && to->mean == NULL && to->variance == NULL && to->misfit == NULL) return GPNN_OK;
   solved->set->solve(p->n, leaves_out ? 2 * ROWS : end - begin, solved->k, scratch->right);
+  for (size_t i = begin; i < end; i++)
+    if (self_of(p, i) >= 0 && place_of(p, i) < 0) leave_out(p, scratch, i - begin);
   for (size_t i = begin; i < end && status == GPNN_OK; i++)
     status = weighs ? weigh(p, scratch, i, i - begin, err) : finish(p, scratch, i, i - begin, err);
   return status;
