@@ -166,6 +166,9 @@ void gpnn_missing_draw(const struct gpnn_dataset *dataset, const double *x, int6
   }
   for (size_t k = 0; k < n_draws; k++) {
     const double *donor = dataset->x + (n == 0 ? 0 : nearest[k % n].row) * d;
-    for (size_t j = 0; j < d; j++) draws[k * d + j] = isnan(x[j]) ? donor[j] : x[j];
+    for (size_t j = 0; j < d; j++) {
+      double value = isnan(x[j]) ? donor[j] : x[j];
+      draws[k * d + j] = isnan(value) ? 0 : value; /* only damaged training rows lack any */
+    }
   }
 }

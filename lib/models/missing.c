@@ -27,8 +27,9 @@ struct drawn {
 
 bool gpnn_missing_any(const struct gpnn_model *model, const struct gpnn_query *query)
 {
-  size_t d = gpnn_model_channel(model, 0)->dataset->d;
-  return query->x != NULL && gpnn_row_is_incomplete(query->n * d, query->x);
+  const struct gpnn_dataset *dataset = gpnn_model_channel(model, 0)->dataset;
+  return query->x != NULL && dataset->x != NULL &&
+         gpnn_row_is_incomplete(query->n * dataset->d, query->x);
 }
 
 /* How many rows are predicted in place of one. */

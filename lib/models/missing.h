@@ -22,7 +22,7 @@
 /* Draws for each row unless options say otherwise. */
 enum { GPNN_MISSING_DRAWS = 10 };
 
-/* True if a row of 'query' lacks an input. */
+/* True if a row of 'query' lacks an input, and there are training rows to draw it from. */
 bool gpnn_missing_any(const struct gpnn_model *model, const struct gpnn_query *query);
 
 /* As gpnn_model_predict() and gpnn_model_classify(), of rows some of which lack inputs. */

@@ -201,7 +201,7 @@ holes() {
     srand(3)
     for (i = 0; i < 200; i++) print i % 3 ? "2020-01-" sprintf("%02d", 1 + i % 28) : "NA", i % 4 ? "a" i % 2 : "NA", i % 5 ? 40 + rand() : "NA", 10 + rand(), i == 7 ? "NA" : i, rand()
   }' >>train.tsv
-  options=(--date day --one-hot kind --geo lat,lon --offset o)
+  options=(--date day --one-hot kind --geo 'lat,lon' --offset o)
   run -1 gpnn-index "${options[@]}" -o t.gpi train.tsv
   assert_equal "${lines[0]}" "gpnn-index: train.tsv:9: column 'o': missing value"
   [[ $output != *skip-bad=all* && $output == *--skip-bad* ]]

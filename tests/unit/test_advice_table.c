@@ -83,8 +83,8 @@ static void columns_are_judged_by_what_they_hold(void **state)
   assert_int_equal(columns[0].reason, GPNN_DROP_ALL_DIFFERENT);
   assert_int_equal(columns[1].kind, GPNN_ADVICE_CATEGORY);
   assert_int_equal(columns[1].n_levels, 2);
-  assert_int_equal(columns[2].kind, GPNN_ADVICE_DROP);
-  assert_int_equal(columns[2].reason, GPNN_DROP_MANY_TEXTS);
+  assert_int_equal(columns[2].kind, GPNN_ADVICE_CODED);
+  assert_int_equal(columns[2].n_levels, 70);
   assert_int_equal(columns[3].kind, GPNN_ADVICE_DATES);
   assert_string_equal(columns[3].format, "%d/%m/%Y");
   assert_null(columns[3].other_format);
