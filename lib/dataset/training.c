@@ -222,9 +222,7 @@ static enum gpnn_status finish(struct gpnn_training *training,
     dataset->seed = options->seed;
     status = complete(training, options, &rows, err);
   }
-  if (status == GPNN_OK) {
-    status = standardise(training, options, &rows, drawn, err);
-  }
+  if (status == GPNN_OK) status = standardise(training, options, &rows, drawn, err);
   free(drawn);
   free(held_out);
   return status;

@@ -171,6 +171,8 @@ static void combine_row(const struct drawn *drawn, const struct gpnn_latent *of,
   average(n, at(of->nearest, from), at(latent->nearest, to));
   average(n, at(of->noise, from), at(latent->noise, to));
   average(n, at(of->share, from), at(latent->share, to));
+  /* No local scale is to multiply what the draws add (likelihood/scale.h), so that it counts as the
+   * mean's variance too. */
   double between = disagreement(n, of->mean + from);
   if (latent->variance != NULL) latent->variance[to] += between;
   if (latent->mean_variance != NULL) latent->mean_variance[to] += between;

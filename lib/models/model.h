@@ -138,7 +138,7 @@ struct gpnn_latent {
                               what the training rows' targets can say is bounded (gpnn-methods(7),
                               equation 3.37) */
   double *mean_variance; /* channels by n: the part of the variance that the uncertainty of the mean
-                            function's coefficients causes */
+                            function's coefficients causes, and that of inputs that a row lacks */
   double *misfit;        /* channels by n: r'K^-1 r / m over the m training rows that a row is
                             predicted from, where r is their targets minus the mean function and K
                             their covariance: about 1 where the parameters' variances fit the

@@ -2,8 +2,10 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
@@ -19,6 +21,14 @@ static enum gpnn_status fail(struct gpnn_error *err)
 }
 
 /* ---- one row ------------------------------------------------------------------------------- */
+
+/* A cell in the units of its column; one that is missing stays so. */
+static double standardise(const struct gpnn_incomplete *fitted, size_t j, double value)
+{
+  if (isnan(value)) return value;
+  return (fmin(fmax(value, fitted->least[j]), fitted->most[j]) - fitted->centre[j]) /
+         fitted->unit[j];
+}
 
 /* What a row lacks, in scratch memory. */
 struct gap {
@@ -71,7 +81,7 @@ enum gpnn_status gpnn_incomplete_complete(const struct gpnn_incomplete *fitted, 
   double *standardised = scratch + d * d + 2 * d;
   struct gap gap = gap_of(d, row, scratch);
   if (gap.m == 0) return GPNN_OK;
-  for (size_t j = 0; j < d; j++) standardised[j] = (row[j] - fitted->centre[j]) / fitted->unit[j];
+  for (size_t j = 0; j < d; j++) standardised[j] = standardise(fitted, j, row[j]);
   enum gpnn_status status = fill(fitted, standardised, &gap, false, err);
   for (size_t a = 0; a < gap.m && status == GPNN_OK; a++) {
     size_t j = gap.column[a];
@@ -87,27 +97,44 @@ enum gpnn_status gpnn_incomplete_complete(const struct gpnn_incomplete *fitted, 
 struct sums {
   size_t n, d;
   double *rows;    /* n by d: standardised */
+  double *values;  /* n: of one column */
   double *row;     /* d */
   double *total;   /* d */
   double *scatter; /* d by d, column-major, lower triangle */
   double *scratch;
 };
 
-/* Finds mean and sd of what there is of each column. */
+/* Sets what cells of a column count as at least and at most, from those that are there, ascending:
+ * one wild cell must not decide what others are filled in with. */
+static void find_limits(struct gpnn_incomplete *fitted, size_t j, size_t n, const double *values)
+{
+  static const double beyond = 5, any = 1e100; /* spreads of the middle half; if that has none */
+  double low = n > 0 ? values[n / 4] : 0, high = n > 0 ? values[3 * n / 4] : 0;
+  double reach = high > low ? beyond * (high - low) : any;
+  fitted->least[j] = fmax(low - reach, -any);
+  fitted->most[j] = fmin(high + reach, any);
+}
+
+/* Finds limits, mean and sd of what there is of each column. */
 static void find_units(struct gpnn_incomplete *fitted, const struct sums *sums)
 {
   for (size_t j = 0; j < fitted->d; j++) {
-    double n = 0, mean = 0, squares = 0;
+    double *values = sums->values, mean = 0, squares = 0;
+    size_t n = 0;
     for (size_t i = 0; i < sums->n; i++) {
-      double value = sums->rows[i * fitted->d + j];
-      if (isnan(value)) continue;
-      double off = value - mean;
-      mean += off / ++n;
-      squares += off * (value - mean);
+      values[n] = sums->rows[i * fitted->d + j];
+      n += isnan(values[n]) ? 0 : 1;
     }
-    double sd = n > 0 ? sqrt(squares / n) : 0;
+    qsort(values, n, sizeof *values, gpnn_compare_doubles);
+    find_limits(fitted, j, n, values);
+    for (size_t i = 0; i < n; i++) {
+      double off = fmin(fmax(values[i], fitted->least[j]), fitted->most[j]) - mean;
+      mean += off / (double)(i + 1);
+      squares += off * off * (double)i / (double)(i + 1);
+    }
+    double sd = n > 0 ? sqrt(squares / (double)n) : 0;
     fitted->centre[j] = mean;
-    fitted->unit[j] = sd > 0 && isfinite(sd) ? sd : 1;
+    fitted->unit[j] = sd > 0 ? sd : 1;
   }
 }
 
@@ -199,10 +226,12 @@ enum gpnn_status gpnn_incomplete_fit(struct gpnn_incomplete *fitted, size_t n, s
   if (gpnn_blas_claim(1) < 1) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
   struct sums sums = {.n = choose_rows(n, d, rows), .d = d};
   struct gpnn_arrays *arrays = GPNN_ARRAYS(
-      GPNN_ARRAY(sums.rows, sums.n, d), GPNN_ARRAY(sums.row, d, 1), GPNN_ARRAY(sums.total, d, 1),
-      GPNN_ARRAY(sums.scatter, d, d), GPNN_ARRAY(sums.scratch, gpnn_incomplete_scratch(d), 1));
+      GPNN_ARRAY(sums.rows, sums.n, d), GPNN_ARRAY(sums.values, sums.n, 1),
+      GPNN_ARRAY(sums.row, d, 1), GPNN_ARRAY(sums.total, d, 1), GPNN_ARRAY(sums.scatter, d, d),
+      GPNN_ARRAY(sums.scratch, gpnn_incomplete_scratch(d), 1));
   fitted->d = d;
-  fitted->arrays = GPNN_ARRAYS(GPNN_ARRAY(fitted->centre, d, 1), GPNN_ARRAY(fitted->unit, d, 1),
+  fitted->arrays = GPNN_ARRAYS(GPNN_ARRAY(fitted->least, d, 1), GPNN_ARRAY(fitted->most, d, 1),
+                               GPNN_ARRAY(fitted->centre, d, 1), GPNN_ARRAY(fitted->unit, d, 1),
                                GPNN_ARRAY(fitted->mean, d, 1), GPNN_ARRAY(fitted->precision, d, d));
   enum gpnn_status status = arrays == NULL || fitted->arrays == NULL
                                 ? gpnn_fail_memory(err, "for what rows lack")
@@ -212,8 +241,7 @@ enum gpnn_status gpnn_incomplete_fit(struct gpnn_incomplete *fitted, size_t n, s
       memcpy(sums.rows + i * d, rows + (size_t)((double)i / (double)sums.n * (double)n) * d,
              d * sizeof *rows);
     find_units(fitted, &sums);
-    for (size_t i = 0; i < sums.n * d; i++)
-      sums.rows[i] = (sums.rows[i] - fitted->centre[i % d]) / fitted->unit[i % d];
+    for (size_t i = 0; i < sums.n * d; i++) sums.rows[i] = standardise(fitted, i % d, sums.rows[i]);
     status = climb(fitted, &sums, err);
   }
   gpnn_arrays_free(arrays);

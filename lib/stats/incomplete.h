@@ -4,7 +4,8 @@
  *
  * Mean and covariance are those of the maximum likelihood of the numbers that are there, by EM
  * (Dempster, Laird and Rubin 1977), of columns in units of their standard deviations and with 1e-3
- * added to their variances.  A missing number is NaN.
+ * added to their variances.  Cells farther from the middle half of their column than five times its
+ * width count as just so far.  A missing number is NaN.
  *
  * Calling sequence: gpnn_incomplete_fit(), then gpnn_incomplete_complete() for any rows;
  * gpnn_incomplete_release() at the end, also after a failure.
@@ -22,6 +23,7 @@ struct gpnn_arrays; /* linalg/arrays.h */
 /* A zeroed object is empty and may be released. */
 struct gpnn_incomplete {
   size_t d;
+  double *least, *most;  /* of each column: cells beyond count as these */
   double *centre, *unit; /* of each column: its mean and standard deviation; 0 and 1 if it is empty
                             or constant */
   double *mean;          /* d: in these units */

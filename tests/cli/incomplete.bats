@@ -165,6 +165,17 @@ holes() {
   gpnn-predict -q --skip-bad --fail-on-na 1 t.gpm rows.tsv | grep -q NA
 }
 
+@test "a wild cell does not decide what others are filled in with" {
+  make_holes 500 0 0.1 >train.tsv
+  awk -F '\t' -v OFS='\t' 'NR == 5 { $1 = 1e200 } 1' train.tsv >wild.tsv
+  make_holes 300 9000 >test.tsv
+  for table in train wild; do
+    gpnn-index -q --one-hot c -o t.gpi "$table.tsv"
+    gpnn-fit -q --effort fast --kernel matern32 t.gpi | gpnn-predict -q t.gpi test.tsv | gpnn-eval -q | value rmse
+  done >rmses
+  awk 'NR == 1 { r = $1 } NR == 2 && $1 > 1.2 * r { exit 1 }' rmses
+}
+
 @test "columns without a value, in training or later, are no matter" {
   make_holes 300 0 | awk -F '\t' -v OFS='\t' '{ print NR == 1 ? "e" : "", NR == 1 ? "f" : NR % 20 ? "" : $1, $0 }' >train.tsv
   gpnn-index --one-hot c -o t.gpi train.tsv 2>log
