@@ -12,12 +12,12 @@
 
 /* ---- rows in place of rows ----------------------------------------------------------------- */
 
-/* A query with draws in place of each row that lacks inputs, and none of a row without any. */
+/* Some rows of a query, with draws in place of each that lacks inputs, and none of one without any.
+ */
 struct drawn {
   const struct gpnn_dataset *dataset;
-  const struct gpnn_query *given;
-  struct gpnn_query query;
-  size_t *first; /* given->n + 1: where the rows of each row begin */
+  struct gpnn_query given, query;
+  size_t *first; /* given.n + 1: where the rows of each row begin */
   size_t n_draws;
   double *x, *regressors;
   int64_t *self, *candidates;
@@ -36,14 +36,14 @@ bool gpnn_missing_any(const struct gpnn_model *model, const struct gpnn_query *q
 static size_t rows_for(const struct drawn *drawn, size_t i)
 {
   size_t d = drawn->dataset->d;
-  const double *x = drawn->given->x + i * d;
+  const double *x = drawn->given.x + i * d;
   if (gpnn_row_is_empty(d, x)) return 0;
   return gpnn_row_is_incomplete(d, x) ? drawn->n_draws : 1;
 }
 
 static enum gpnn_status make_room(struct drawn *drawn, struct gpnn_error *err)
 {
-  const struct gpnn_query *given = drawn->given;
+  const struct gpnn_query *given = &drawn->given;
   size_t p = drawn->dataset->n_regressors, n = 0;
   drawn->first_array = GPNN_ARRAYS(GPNN_ARRAY(drawn->first, given->n + 1, 1));
   if (drawn->first_array == NULL) return gpnn_fail_memory(err, "for rows that lack inputs");
@@ -72,7 +72,7 @@ static enum gpnn_status make_room(struct drawn *drawn, struct gpnn_error *err)
 /* Everything of a row but its inputs is that of the row that it stands for. */
 static void copy_rest(const struct drawn *drawn, size_t i, size_t to)
 {
-  const struct gpnn_query *given = drawn->given;
+  const struct gpnn_query *given = &drawn->given;
   size_t p = drawn->dataset->n_regressors, c = given->n_candidates;
   if (drawn->regressors != NULL)
     memcpy(drawn->regressors + to * p, given->regressors + i * p, p * sizeof *given->regressors);
@@ -86,26 +86,49 @@ static void draw_row(void *context, size_t thread, size_t i)
 {
   const struct drawn *drawn = context;
   size_t d = drawn->dataset->d, from = drawn->first[i], n = drawn->first[i + 1] - from;
-  const double *x = drawn->given->x + i * d;
+  const double *x = drawn->given.x + i * d;
   (void)thread;
   if (n == 1 && !gpnn_row_is_incomplete(d, x))
     memcpy(drawn->x + from * d, x, d * sizeof *x);
   else if (n > 0)
-    gpnn_missing_draw(drawn->dataset, x, drawn->given->self == NULL ? -1 : drawn->given->self[i], n,
+    gpnn_missing_draw(drawn->dataset, x, drawn->given.self == NULL ? -1 : drawn->given.self[i], n,
                       drawn->x + from * d);
   for (size_t k = 0; k < n; k++) copy_rest(drawn, i, from + k);
 }
 
-static enum gpnn_status draw(struct drawn *drawn, const struct gpnn_model *model,
-                             const struct gpnn_query *query, struct gpnn_error *err)
+static size_t draws_of(const struct gpnn_model *model)
 {
-  const struct gpnn_model_options *options = gpnn_model_options(model);
-  size_t n_draws = options->draws > 0 ? options->draws : GPNN_MISSING_DRAWS;
-  if (n_draws > GPNN_MISSING_DRAWS_MOST) n_draws = GPNN_MISSING_DRAWS_MOST;
-  *drawn = (struct drawn){
-      .dataset = gpnn_model_channel(model, 0)->dataset, .given = query, .n_draws = n_draws};
+  size_t wanted = gpnn_model_options(model)->draws;
+  if (wanted == 0) return GPNN_MISSING_DRAWS;
+  return wanted < GPNN_MISSING_DRAWS_MOST ? wanted : GPNN_MISSING_DRAWS_MOST;
+}
+
+/* How many rows from 'from' on are predicted at a time, so that their draws take some 16 MiB. */
+static size_t rows_at_once(const struct gpnn_model *model, const struct gpnn_query *query,
+                           size_t from)
+{
+  enum { NUMBERS = 1 << 21 };
+  size_t most = NUMBERS / (draws_of(model) * gpnn_model_channel(model, 0)->dataset->d) + 1;
+  return query->n - from < most ? query->n - from : most;
+}
+
+/* Draws for 'n' rows of a query from 'from' on. */
+static enum gpnn_status draw(struct drawn *drawn, const struct gpnn_model *model,
+                             const struct gpnn_query *query, size_t from, size_t n,
+                             struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = gpnn_model_channel(model, 0)->dataset;
+  *drawn = (struct drawn){.dataset = dataset, .given = *query, .n_draws = draws_of(model)};
+  struct gpnn_query *given = &drawn->given;
+  given->n = n;
+  given->x += from * dataset->d;
+  if (given->regressors != NULL) given->regressors += from * dataset->n_regressors;
+  if (given->self != NULL) given->self += from;
+  if (given->group != NULL) given->group += from;
+  if (given->candidates != NULL) given->candidates += from * given->n_candidates;
   enum gpnn_status status = make_room(drawn, err);
-  if (status == GPNN_OK) gpnn_threads_each(options->threads, query->n, 1, draw_row, drawn);
+  if (status == GPNN_OK)
+    gpnn_threads_each(gpnn_model_options(model)->threads, n, 1, draw_row, drawn);
   return status;
 }
 
@@ -178,14 +201,14 @@ static void combine_row(const struct drawn *drawn, const struct gpnn_latent *of,
   if (latent->mean_variance != NULL) latent->mean_variance[to] += between;
 }
 
-static void combine(const struct gpnn_model *model, const struct drawn *drawn,
-                    const struct gpnn_latent *of, const struct gpnn_latent *latent)
+/* The same for all rows drawn for, which are those from 'from' on of 'n_rows' predicted. */
+static void combine(const struct gpnn_model *model, const struct drawn *drawn, size_t from,
+                    size_t n_rows, const struct gpnn_latent *of, const struct gpnn_latent *latent)
 {
-  size_t n = drawn->given->n;
   for (size_t c = 0; c < gpnn_model_n_channels(model); c++) {
     double mean = NAN, variance = NAN;
-    for (size_t i = 0; i < n; i++) {
-      size_t to = c * n + i;
+    for (size_t i = 0; i < drawn->given.n; i++) {
+      size_t to = c * n_rows + from + i;
       if (drawn->first[i + 1] > drawn->first[i]) {
         combine_row(drawn, of, c, i, to, latent);
         continue;
@@ -201,15 +224,14 @@ static void combine(const struct gpnn_model *model, const struct drawn *drawn,
   }
 }
 
-enum gpnn_status gpnn_missing_predict(const struct gpnn_model *model,
-                                      const struct gpnn_query *query,
-                                      const struct gpnn_latent *latent, struct gpnn_counts *counts,
-                                      struct gpnn_error *err)
+static enum gpnn_status predict_rows(const struct gpnn_model *model, const struct gpnn_query *query,
+                                     size_t from, size_t n_rows, const struct gpnn_latent *latent,
+                                     struct gpnn_counts *counts, struct gpnn_error *err)
 {
   struct drawn drawn;
   struct gpnn_latent of = {.atom = latent->atom};
   size_t channels = gpnn_model_n_channels(model);
-  enum gpnn_status status = draw(&drawn, model, query, err);
+  enum gpnn_status status = draw(&drawn, model, query, from, n_rows, err);
   size_t n = status == GPNN_OK ? drawn.query.n : 0;
   struct gpnn_arrays *arrays =
       GPNN_ARRAYS(GPNN_ARRAY(of.mean, channels, n),
@@ -222,9 +244,22 @@ enum gpnn_status gpnn_missing_predict(const struct gpnn_model *model,
   if (status == GPNN_OK && arrays == NULL)
     status = gpnn_fail_memory(err, "for rows that lack inputs");
   if (status == GPNN_OK) status = gpnn_model_predict(model, &drawn.query, &of, counts, err);
-  if (status == GPNN_OK) combine(model, &drawn, &of, latent);
+  if (status == GPNN_OK) combine(model, &drawn, from, query->n, &of, latent);
   gpnn_arrays_free(arrays);
   drawn_release(&drawn);
+  return status;
+}
+
+enum gpnn_status gpnn_missing_predict(const struct gpnn_model *model,
+                                      const struct gpnn_query *query,
+                                      const struct gpnn_latent *latent, struct gpnn_counts *counts,
+                                      struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t from = 0, n; from < query->n && status == GPNN_OK; from += n) {
+    n = rows_at_once(model, query, from);
+    status = predict_rows(model, query, from, n, latent, counts, err);
+  }
   return status;
 }
 
@@ -260,15 +295,16 @@ static enum gpnn_status combine_classes(const struct drawn *drawn,
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_missing_classify(const struct gpnn_model *model, size_t channel,
-                                       const struct gpnn_query *query, double *p, double *nearest,
-                                       struct gpnn_counts *counts, struct gpnn_error *err)
+static enum gpnn_status classify_rows(const struct gpnn_model *model, size_t channel,
+                                      const struct gpnn_query *query, size_t from, size_t n_rows,
+                                      double *p, double *nearest, struct gpnn_counts *counts,
+                                      struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = gpnn_model_channel(model, channel)->dataset;
   size_t n_classes = gpnn_dataset_n_classes(dataset);
   double *of = NULL, *of_nearest = NULL;
   struct drawn drawn;
-  enum gpnn_status status = draw(&drawn, model, query, err);
+  enum gpnn_status status = draw(&drawn, model, query, from, n_rows, err);
   size_t n = status == GPNN_OK ? drawn.query.n : 0;
   struct gpnn_arrays *arrays =
       GPNN_ARRAYS(GPNN_ARRAY(of, n, n_classes), GPNN_ARRAY(of_nearest, n, 1));
@@ -276,9 +312,23 @@ enum gpnn_status gpnn_missing_classify(const struct gpnn_model *model, size_t ch
     status = gpnn_fail_memory(err, "for rows that lack inputs");
   if (status == GPNN_OK)
     status = gpnn_model_classify(model, channel, &drawn.query, of, of_nearest, counts, err);
-  for (size_t i = 0; i < query->n && status == GPNN_OK; i++)
+  for (size_t i = 0; i < n_rows && status == GPNN_OK; i++)
     status = combine_classes(&drawn, dataset, n_classes, i, of, of_nearest, p, nearest, err);
   gpnn_arrays_free(arrays);
   drawn_release(&drawn);
+  return status;
+}
+
+enum gpnn_status gpnn_missing_classify(const struct gpnn_model *model, size_t channel,
+                                       const struct gpnn_query *query, double *p, double *nearest,
+                                       struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  size_t n_classes = gpnn_dataset_n_classes(gpnn_model_channel(model, channel)->dataset);
+  enum gpnn_status status = GPNN_OK;
+  for (size_t from = 0, n; from < query->n && status == GPNN_OK; from += n) {
+    n = rows_at_once(model, query, from);
+    status = classify_rows(model, channel, query, from, n, p + from * n_classes,
+                           nearest == NULL ? NULL : nearest + from, counts, err);
+  }
   return status;
 }

@@ -206,6 +206,34 @@ static void the_less_is_known_the_wider(void **state)
   tear_down(&s);
 }
 
+/* With so many draws only 700 rows are predicted at a time. */
+static void many_rows_are_predicted_as_each_alone(void **state)
+{
+  (void)state;
+  enum { ROWS = 720 };
+  static const size_t incomplete[] = {5, 699, 700, 719};
+  const struct gpnn_model_options options = {.draws = 1000, .threads = 2};
+  struct setting s;
+  struct gpnn_model *model = NULL;
+  struct gpnn_counts counts = {0};
+  double x[ROWS * D], mean[ROWS], variance[ROWS], alone, width;
+  set_up(&s, 1);
+  assert_ok(make_model_with(&model, s.f.data, &s.params, options, &err));
+  for (size_t i = 0; i < ROWS * D; i++) x[i] = s.f.x[i % (N * D)] + 0.01;
+  for (size_t k = 0; k < 4; k++) x[incomplete[k] * D + k % D] = NAN;
+  const struct gpnn_query all = {.n = ROWS, .x = x};
+  const struct gpnn_latent latent = {.mean = mean, .variance = variance};
+  assert_ok(gpnn_model_predict(model, &all, &latent, &counts, &err));
+  for (size_t i = 0; i < ROWS; i += i < 690 ? 5 : 1) {
+    const struct gpnn_query one = {.n = 1, .x = x + i * D};
+    const struct gpnn_latent of = {.mean = &alone, .variance = &width};
+    assert_ok(gpnn_model_predict(model, &one, &of, &counts, &err));
+    assert_true(mean[i] == alone && variance[i] == width);
+  }
+  gpnn_model_free(model);
+  tear_down(&s);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -216,6 +244,7 @@ int main(void)
       cmocka_unit_test(a_row_depends_on_no_other_and_on_no_thread),
       cmocka_unit_test(a_row_without_any_input_is_predicted_as_the_targets_are),
       cmocka_unit_test(the_less_is_known_the_wider),
+      cmocka_unit_test(many_rows_are_predicted_as_each_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
