@@ -98,15 +98,24 @@ bool gpnn_index_has_names(const struct gpnn_index_contents *contents)
   return false;
 }
 
-void gpnn_index_compose_names(struct blob *blob, const struct gpnn_index_contents *contents)
+/* The levels of the inputs of a kind; with codes, what belongs to those after them. */
+static void compose_levels(struct blob *blob, const struct gpnn_schema *schema,
+                           enum gpnn_column_kind kind)
 {
-  const struct gpnn_schema *schema = &contents->dataset->schema;
   for (size_t i = 0; i < schema->n_inputs; i++) {
     const struct gpnn_column *column = &schema->inputs[i];
-    size_t n = column->kind == GPNN_COLUMN_NAMES ? column->n_levels : 0;
+    size_t n = column->kind == kind ? column->n_levels : 0;
     put_u32(blob, (uint32_t)n);
     for (size_t l = 0; l < n; l++) put_text(blob, column->levels[l], column->level_lengths[l]);
+    if (n == 0 || kind != GPNN_COLUMN_CODED) continue;
+    put_f64s(blob, n, column->codes);
+    put_f64(blob, column->shrinkage);
   }
+}
+
+void gpnn_index_compose_names(struct blob *blob, const struct gpnn_index_contents *contents)
+{
+  compose_levels(blob, &contents->dataset->schema, GPNN_COLUMN_NAMES);
 }
 
 bool gpnn_index_has_codes(const struct gpnn_index_contents *contents)
@@ -116,17 +125,7 @@ bool gpnn_index_has_codes(const struct gpnn_index_contents *contents)
 
 void gpnn_index_compose_codes(struct blob *blob, const struct gpnn_index_contents *contents)
 {
-  const struct gpnn_schema *schema = &contents->dataset->schema;
-  for (size_t i = 0; i < schema->n_inputs; i++) {
-    const struct gpnn_column *column = &schema->inputs[i];
-    size_t n = column->kind == GPNN_COLUMN_CODED ? column->n_levels : 0;
-    put_u32(blob, (uint32_t)n);
-    if (n > 0) put_f64(blob, column->shrinkage);
-    for (size_t l = 0; l < n; l++) {
-      put_text(blob, column->levels[l], column->level_lengths[l]);
-      put_f64(blob, column->codes[l]);
-    }
-  }
+  compose_levels(blob, &contents->dataset->schema, GPNN_COLUMN_CODED);
 }
 
 bool gpnn_index_has_exposure(const struct gpnn_index_contents *contents)
@@ -309,7 +308,9 @@ void gpnn_index_decode_classes(struct cursor *cursor, struct gpnn_index *index)
   }
 }
 
-void gpnn_index_decode_names(struct cursor *cursor, struct gpnn_index *index)
+/* The same for inputs that COLS has as numbers, and that become a kind with levels. */
+static void decode_inputs(struct cursor *cursor, struct gpnn_index *index, size_t most,
+                          enum gpnn_column_kind kind)
 {
   struct gpnn_schema *schema = &index->dataset.schema;
   for (size_t i = 0; i < schema->n_inputs && !cursor->failed; i++) {
@@ -318,39 +319,23 @@ void gpnn_index_decode_names(struct cursor *cursor, struct gpnn_index *index)
     if (n == 0) continue;
     require(cursor, column->kind == GPNN_COLUMN_NUMBER && column->date == NULL);
     if (cursor->failed) return;
-    decode_levels(cursor, n, GPNN_NAMES_MAX, column);
-    column->kind = GPNN_COLUMN_NAMES;
+    decode_levels(cursor, n, most, column);
+    column->kind = kind;
+    if (cursor->failed || kind != GPNN_COLUMN_CODED) continue;
+    column->codes = take_f64s(cursor, n, 1);
+    column->shrinkage = take_f64(cursor);
+    require(cursor, column->shrinkage > 0);
   }
 }
 
-/* Each level with its code. */
-static void decode_codes(struct cursor *cursor, size_t n, struct gpnn_column *column)
+void gpnn_index_decode_names(struct cursor *cursor, struct gpnn_index *index)
 {
-  enum { LEAST_CODE = 12 };
-  column->shrinkage = take_f64(cursor);
-  require(cursor, n <= GPNN_CODED_MAX && column->shrinkage > 0);
-  column->levels = take_array(cursor, n, LEAST_CODE, sizeof *column->levels);
-  column->level_lengths = take_array(cursor, n, LEAST_CODE, sizeof *column->level_lengths);
-  column->codes = take_array(cursor, n, LEAST_CODE, sizeof *column->codes);
-  if (cursor->failed) return;
-  column->n_levels = n;
-  column->kind = GPNN_COLUMN_CODED;
-  for (size_t l = 0; l < n; l++) {
-    column->levels[l] = take_text(cursor, &column->level_lengths[l]);
-    column->codes[l] = take_f64(cursor);
-  }
+  decode_inputs(cursor, index, GPNN_NAMES_MAX, GPNN_COLUMN_NAMES);
 }
 
 void gpnn_index_decode_codes(struct cursor *cursor, struct gpnn_index *index)
 {
-  struct gpnn_schema *schema = &index->dataset.schema;
-  for (size_t i = 0; i < schema->n_inputs && !cursor->failed; i++) {
-    struct gpnn_column *column = &schema->inputs[i];
-    size_t n = take_u32(cursor);
-    if (n == 0) continue;
-    require(cursor, column->kind == GPNN_COLUMN_NUMBER && column->date == NULL);
-    if (!cursor->failed) decode_codes(cursor, n, column);
-  }
+  decode_inputs(cursor, index, GPNN_CODED_MAX, GPNN_COLUMN_CODED);
 }
 
 void gpnn_index_decode_exposure(struct cursor *cursor, struct gpnn_index *index)
