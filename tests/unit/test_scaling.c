@@ -479,9 +479,28 @@ static void targets_are_restored(void **state)
   assert_true(gpnn_scaling_restore(&tiny, 0, 0) == 0);
 }
 
+/* Even where steps would clip it to a limit. */
+static void what_is_missing_stays_so(void **state)
+{
+  (void)state;
+  double mean[] = {0.5}, weight[] = {2}, limits[] = {-1, 1}, z;
+  const struct gpnn_scaling scaling = {
+      .method = GPNN_SCALING_SCALE,
+      .n_in = 1,
+      .n_out = 1,
+      .mean = mean,
+      .weight = weight,
+      .steps[GPNN_STEP_LIMITS] = {.n = 2, .n_features = 1, .numbers = limits}};
+  gpnn_scaling_apply(&scaling, (const double[]){5}, &z);
+  assert_true(z == 1);
+  gpnn_scaling_apply(&scaling, (const double[]){NAN}, &z);
+  assert_true(isnan(z));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_is_missing_stays_so),
       cmocka_unit_test(scaled_columns_have_variance_one_over_d),
       cmocka_unit_test(whitened_columns_have_covariance_one_over_d),
       cmocka_unit_test(whitening_damps_by_eps),

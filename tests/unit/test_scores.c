@@ -212,6 +212,7 @@ static void far_values_stay_far(void **state)
   assert_near(gpnn_scores_of(&scores, 0, 361 + 72), 0.9 + 0.2, 1e-13);
   assert_true(gpnn_scores_of(&scores, 0, 1e9) > gpnn_scores_of(&scores, 0, 1e8));
   assert_true(gpnn_scores_of(&scores, 0, -1e9) < gpnn_scores_of(&scores, 0, -1e8));
+  assert_true(isnan(gpnn_scores_of(&scores, 0, NAN)));
   gpnn_scores_release(&scores);
 }
 
