@@ -31,6 +31,7 @@ DEP_LIBS := $(shell $(PKG_CONFIG) --libs $(LIBRARIES) 2>/dev/null)
 endif
 FAISS_CFLAGS ?=
 FAISS_LIBS ?= -lfaiss
+CHOLMOD_LIBS ?= -lcholmod
 # The system's C interface to FAISS where there is one, else ours (lib/search/faiss_c.cc).
 ifeq ($(origin FAISS_C),undefined)
 FAISS_C := $(shell printf 'int main(void){return 0;}' | \
@@ -70,8 +71,9 @@ LOCALISABLE := -fno-lto $(shell echo | $(CXX) -fno-gnu-unique -x c++ -E - >/dev/
   echo -fno-gnu-unique)
 localise = $(if $(findstring -fsanitize,$(ALL_CXXFLAGS)),,$(OBJCOPY) --wildcard \
   --keep-global-symbol='gpnn_*' --remove-section=.group)
-ALL_LIBS = $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS) -lstdc++ -lm $(LDLIBS)
-# The OpenMP runtime is for FAISS, which is kept to one thread (lib/search/faiss.c).
+ALL_LIBS = $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS) $(CHOLMOD_LIBS) -lstdc++ -lm $(LDLIBS)
+# The OpenMP runtime is for FAISS and CHOLMOD, which are kept to one thread (lib/search/faiss.c,
+# lib/linalg/sparse_factor.c).
 ALL_LDFLAGS = -pthread -fopenmp $(HARD_LINKS) $(SANITIZERS) $(LDFLAGS)
 # Some two hundred test programs are linked, each with the whole library: lld, where it is
 # installed, takes a quarter of the time.
@@ -140,9 +142,9 @@ $(LIB): $(LIB_OBJECTS)
 # compiler trips over it.
 $(BUILD)/libraries:
 	@$(PKG_CONFIG) --print-errors --exists $(LIBRARIES) && \
-	  echo '#include <faiss/MetricType.h>' | \
+	  printf '#include <%s>\n' faiss/MetricType.h suitesparse/cholmod.h | \
 	  $(CXX) $(FAISS_CFLAGS) $(CPPFLAGS) -x c++ -E - >/dev/null || \
-	  { echo "gpnn needs $(LIBRARIES) and faiss; on Debian, 'make setup' installs them" >&2; exit 1; }
+	  { echo "gpnn needs $(LIBRARIES), faiss, cholmod; on Debian, 'make setup' installs them" >&2; exit 1; }
 	@mkdir -p $(@D) && touch $@
 
 $(VERSION_H): Makefile
@@ -436,7 +438,7 @@ install: all $$(PUBLIC_FILES) ## install under DESTDIR and PREFIX, or in bindir,
 	@sed -e $(call quote,s|@PREFIX@|$(PREFIX)|) -e $(call quote,s|@VERSION@|$(VERSION)|) \
 	  -e $(call quote,s|@LIBDIR@|$(call relative,$(libdir))|) \
 	  -e $(call quote,s|@INCLUDEDIR@|$(call relative,$(includedir))|) \
-	  -e $(call quote,s|@LIBS@|$(strip $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS))|) \
+	  -e $(call quote,s|@LIBS@|$(strip $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS) $(CHOLMOD_LIBS))|) \
 	  lib/gpnn.pc.in >$(call there,$(PC))
 
 install-strip: ## the same, the tools without what only debuggers read
