@@ -40,10 +40,10 @@ struct gpnn_sparse_factor {
 };
 
 /*
- * Checks that arrays which come from outside, from a file for instance, are a factor, so that no
- * function here leaves them: 'start' has ascending numbers, and the arrays that it counts are
- * there. The numbers themselves are finite, and those on the diagonal positive.  GPNN_EFORMAT: they
- * are not; the message is a fragment ("damaged: ...").  GPNN_ENOMEM.
+ * Checks arrays that come from outside, from a file for instance.  The caller sees to it that
+ * 'order' has n numbers, 'start' n + 1, and the others start[n].  What passes is in order: no
+ * function here leaves the arrays, numbers are finite, and those on the diagonal positive.
+ * GPNN_EFORMAT: "damaged: not a sparse factor"; GPNN_ENOMEM.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_sparse_factor_check(const struct gpnn_sparse_factor *factor,
                                                           struct gpnn_error *err);
@@ -53,8 +53,8 @@ size_t gpnn_sparse_factor_scratch(const struct gpnn_sparse_factor *factor);
 
 /*
  * u' A^-1 u for the vector u whose numbers are the 'k' >= 0 'values' at 'columns' (of A, each
- * < n); those of a column that comes more than once add up.  'scratch' is all zero before and
- * after.
+ * < n); those of a column that comes more than once add up.  'scratch' is zeroed before the first
+ * call, and after each fit for another.
  *
  * It solves L z = P u along the paths from these columns to the root of the elimination tree, in
  * the time that the columns of L on them have numbers.  Those may be most of L, in a dense last
@@ -129,7 +129,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_sparse_system_solve(struct gpnn_sparse_sys
                                                           const double *b, double *x,
                                                           struct gpnn_error *err);
 
-/* Copies the factor to 'to', without an inverse.  'to' is zeroed, or has the factor of an earlier
+/* Copies the factor to 'to', without an inverse; the last columns get zeros in all rows below, as
+ * far back as this at most doubles their numbers.  'to' is zeroed, or has the factor of an earlier
  * factorisation by 'system', which is replaced in place.  GPNN_ENOMEM: 'to' is as it was. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_sparse_system_factor(const struct gpnn_sparse_system *system,
                                                            struct gpnn_sparse_factor *to,

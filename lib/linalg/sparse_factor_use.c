@@ -20,13 +20,12 @@ void gpnn_sparse_factor_release(struct gpnn_sparse_factor *factor)
 
 /* ---- check -------------------------------------------------------------------------------- */
 
-/* True if column j is one of a factor: its rows ascend from the diagonal, and its numbers are
- * finite. */
+/* True if column j, which is in the arrays, is one of a factor: its rows ascend from the diagonal,
+ * and its numbers are finite. */
 static bool is_column(const struct gpnn_sparse_factor *f, size_t j)
 {
   uint64_t begin = f->start[j], end = f->start[j + 1];
-  if (begin >= end || f->row[begin] != j || f->row[end - 1] >= f->n || !(f->value[begin] > 0))
-    return false;
+  if (f->row[begin] != j || f->row[end - 1] >= f->n || !(f->value[begin] > 0)) return false;
   for (uint64_t p = begin; p < end; p++) {
     if (p > begin && f->row[p] <= f->row[p - 1]) return false;
     if (!isfinite(f->value[p]) || (f->inverse != NULL && !isfinite(f->inverse[p]))) return false;
@@ -39,6 +38,8 @@ enum gpnn_status gpnn_sparse_factor_check(const struct gpnn_sparse_factor *facto
 {
   bool *seen = gpnn_alloc(factor->n, 1, sizeof *seen), is_good = factor->start[0] == 0;
   if (seen == NULL) return gpnn_fail_memory(err, "for a sparse factor");
+  for (size_t j = 0; j < factor->n && is_good; j++)
+    is_good = factor->start[j] < factor->start[j + 1];
   for (size_t j = 0; j < factor->n && is_good; j++) {
     uint32_t at = factor->order[j];
     is_good = at < factor->n && !seen[at] && is_column(factor, j);

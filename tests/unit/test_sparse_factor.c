@@ -305,8 +305,10 @@ static void damaged_factors_are_found(void **state)
     assert_fails(gpnn_sparse_factor_check(f, &err), GPNN_EFORMAT, "damaged: not a sparse factor");
     *number[i] = before;
   }
-  f->start[1] = f->start[0];
-  assert_fails(gpnn_sparse_factor_check(f, &err), GPNN_EFORMAT, "damaged: not a sparse factor");
+  for (int i = 0; i < 2; i++) {
+    f->start[1] = i == 0 ? f->start[0] : (uint64_t)1 << 60;
+    assert_fails(gpnn_sparse_factor_check(f, &err), GPNN_EFORMAT, "damaged: not a sparse factor");
+  }
   release(&m);
 }
 
