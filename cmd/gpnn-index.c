@@ -48,6 +48,8 @@ static const struct cli_option options[] = {
              .of = CLI_OF_TABLE),
     CLI_TEXT(0, "by", roles.by, "COL", "rows with the same value are left out together",
              .of = CLI_OF_TABLE),
+    CLI_TEXT(0, "group-effect", roles.group_effects, "LIST", "columns whose levels have effects",
+             .of = CLI_OF_TABLE),
     CLI_CHOICE(0, "missing", roles.missing, "HOW", "rows that lack inputs", missing,
                .of = CLI_OF_TABLE),
     SKIP_OPTION(skip_bad, "leave bad rows out; all: however many"),

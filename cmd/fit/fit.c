@@ -140,6 +140,14 @@ static enum gpnn_status fit_together(const struct cli *cli, const struct fit_arg
   return status;
 }
 
+enum gpnn_status fit_numbers(const struct cli *cli, const struct fit_arguments *a,
+                             const struct gpnn_dataset *dataset, size_t t,
+                             struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  const struct targets targets = {dataset, t, 1};
+  return fit_targets(cli, a, &targets, params, err);
+}
+
 /* Fits one of 'n' targets that are to be counts.  If it is not, but one of several, it gets the
  * usual likelihood. */
 static enum gpnn_status fit_as_counts(const struct cli *cli, const struct fit_arguments *a,
@@ -167,6 +175,7 @@ static enum gpnn_status fit_one(const struct cli *cli, const struct fit_argument
                                 struct gpnn_error *err)
 {
   const struct targets targets = {dataset, t, 1};
+  if (gpnn_dataset_has_effects(dataset)) return fit_grouped(cli, a, dataset, t, state, params, err);
   if (gpnn_dataset_n_classes(gpnn_dataset_target(dataset, t)) > 0)
     return a->inference == GPNN_INFERENCE_POLYA_GAMMA
                ? fit_polya_gamma(cli, a, dataset, t, state, params, err)
@@ -186,7 +195,7 @@ static enum gpnn_status fit_all(const struct cli *cli, const struct fit_argument
 {
   struct cli about = *cli;
   enum gpnn_status status = GPNN_OK;
-  if (a->is_shared && !fit_labels_any(dataset) &&
+  if (a->is_shared && !fit_labels_any(dataset) && !gpnn_dataset_has_effects(dataset) &&
       (cli_given(cli, "lengthscales") || share_rows(dataset)))
     return fit_together(cli, a, dataset, n, params, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
@@ -246,7 +255,9 @@ static enum gpnn_status weigh_rows(const struct cli *cli, const struct fit_argum
                                    struct gpnn_parameters *params, struct gpnn_error *err)
 {
   bool use = a->row_weights == FIT_ROW_WEIGHTS_YES;
-  if (a->row_weights == FIT_ROW_WEIGHTS_NO || gpnn_dataset_n_classes(view) > 0) return GPNN_OK;
+  if (a->row_weights == FIT_ROW_WEIGHTS_NO || gpnn_dataset_n_classes(view) > 0 ||
+      gpnn_dataset_has_effects(view))
+    return GPNN_OK;
   enum gpnn_status status = GPNN_OK;
   if (a->row_weights == FIT_ROW_WEIGHTS_AUTO)
     status = judge_weights(cli, a, view, params, &use, err);

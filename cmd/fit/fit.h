@@ -74,6 +74,22 @@ struct fit_arguments {
 GPNN_MUST_CHECK enum gpnn_status fit_run(const struct cli *cli, void *arguments,
                                          struct gpnn_error *err);
 
+/* Fits target 't' of 'dataset', a number, choosing whatever was left open. */
+GPNN_MUST_CHECK enum gpnn_status fit_numbers(const struct cli *cli, const struct fit_arguments *a,
+                                             const struct gpnn_dataset *dataset, size_t t,
+                                             struct gpnn_parameters *params,
+                                             struct gpnn_error *err);
+
+/* ---- grouped.c ----------------------------------------------------------------------------- */
+
+/* Fits target 't' of 'dataset', whose groups have effects, and adds these and the pseudo-targets
+ * without them to 'state'. */
+GPNN_MUST_CHECK enum gpnn_status fit_grouped(const struct cli *cli, const struct fit_arguments *a,
+                                             const struct gpnn_dataset *dataset, size_t t,
+                                             struct gpnn_state *state,
+                                             struct gpnn_parameters *params,
+                                             struct gpnn_error *err);
+
 /* ---- options.c ----------------------------------------------------------------------------- */
 
 /* Checks and completes the arguments: a struct cli_tool's 'resolve'. */

@@ -138,6 +138,9 @@ static void put_kind(FILE *out, const struct gpnn_column *column)
   case GPNN_COLUMN_CODED:
     fprintf(out, " (%zu levels, coded)", column->n_levels);
     break;
+  case GPNN_COLUMN_EFFECT:
+    fprintf(out, " (%zu levels with effects)", column->n_levels);
+    break;
   case GPNN_COLUMN_PERIODIC:
     fprintf(out, " (period %s)", words_number(period, column->period));
     break;

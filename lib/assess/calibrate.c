@@ -159,6 +159,7 @@ static void multiply(const struct search *search, double t, double *covariance,
   changed->covariance.noise = t * search->noise;
   if (!search->by_factor) return;
   changed->covariance.kernelscale = t * given->covariance.kernelscale;
+  changed->effects.unit = t * given->effects.unit;
   if (given->mean.covariance != NULL) changed->mean.covariance = covariance;
   for (size_t i = 0; i < covariance_size(given); i++) covariance[i] = t * given->mean.covariance[i];
 }
@@ -444,6 +445,7 @@ void gpnn_calibrate_apply(const struct gpnn_calibrate_report *calibration,
   if (calibration->by_factor) {
     for (size_t i = 0; i < covariance_size(params); i++)
       params->mean.covariance[i] *= calibration->alpha;
+    params->effects.unit *= calibration->alpha;
     params->calibration.factor = params->calibration.has_factor
                                      ? params->calibration.factor * calibration->alpha
                                      : calibration->alpha;

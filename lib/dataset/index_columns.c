@@ -30,13 +30,19 @@ void gpnn_index_compose_columns(struct blob *blob, const struct gpnn_index_conte
   for (size_t i = 0; i < schema->n_inputs; i++) compose_column(blob, &schema->inputs[i]);
 }
 
+/* True of an input whose levels have a section of their own; it is a number in others. */
+static bool is_elsewhere(const struct gpnn_column *column)
+{
+  return column->kind == GPNN_COLUMN_NAMES || column->kind == GPNN_COLUMN_CODED ||
+         column->kind == GPNN_COLUMN_EFFECT;
+}
+
 /* True if a schema has more than numbers and categories as inputs and one target. */
 bool gpnn_index_has_roles(const struct gpnn_index_contents *contents)
 {
   const struct gpnn_schema *schema = &contents->dataset->schema;
   for (size_t i = 0; i < schema->n_inputs; i++)
-    if (schema->inputs[i].kind > GPNN_COLUMN_CATEGORY &&
-        schema->inputs[i].kind != GPNN_COLUMN_NAMES && schema->inputs[i].kind != GPNN_COLUMN_CODED)
+    if (schema->inputs[i].kind > GPNN_COLUMN_CATEGORY && !is_elsewhere(&schema->inputs[i]))
       return true;
   return schema->n_more > 0 || schema->n_regressors > 0 || schema->has_noise;
 }
@@ -50,8 +56,7 @@ void gpnn_index_compose_roles(struct blob *blob, const struct gpnn_index_content
   put_u32(blob, 0);
   for (size_t i = 0; i < schema->n_inputs; i++) {
     const struct gpnn_column *column = &schema->inputs[i];
-    /* What is coded is a number here, and has a section of its own. */
-    put_u32(blob, column->kind == GPNN_COLUMN_CODED ? GPNN_COLUMN_NUMBER : column->kind);
+    put_u32(blob, is_elsewhere(column) ? GPNN_COLUMN_NUMBER : column->kind);
     put_u32(blob, (uint32_t)column->partner);
     put_f64(blob, column->period);
   }
@@ -126,6 +131,25 @@ bool gpnn_index_has_codes(const struct gpnn_index_contents *contents)
 void gpnn_index_compose_codes(struct blob *blob, const struct gpnn_index_contents *contents)
 {
   compose_levels(blob, &contents->dataset->schema, GPNN_COLUMN_CODED);
+}
+
+bool gpnn_index_has_effects(const struct gpnn_index_contents *contents)
+{
+  return contents->dataset->schema.n_effects > 0;
+}
+
+void gpnn_index_compose_effects(struct blob *blob, const struct gpnn_index_contents *contents)
+{
+  const struct gpnn_schema *schema = &contents->dataset->schema;
+  compose_levels(blob, schema, GPNN_COLUMN_EFFECT);
+  put_u32(blob, (uint32_t)schema->n_effects);
+  for (size_t e = 0; e < schema->n_effects; e++) {
+    const struct gpnn_group_effect *effect = &schema->effects[e];
+    put_u32(blob, (uint32_t)effect->n_columns);
+    for (size_t k = 0; k < effect->n_columns; k++) put_u32(blob, (uint32_t)effect->columns[k]);
+    put_u32(blob, effect->has_slope);
+    put_u32(blob, effect->has_slope ? (uint32_t)effect->slope : 0);
+  }
 }
 
 bool gpnn_index_has_exposure(const struct gpnn_index_contents *contents)
@@ -336,6 +360,36 @@ void gpnn_index_decode_names(struct cursor *cursor, struct gpnn_index *index)
 void gpnn_index_decode_codes(struct cursor *cursor, struct gpnn_index *index)
 {
   decode_inputs(cursor, index, GPNN_CODED_MAX, GPNN_COLUMN_CODED);
+}
+
+static void decode_effect(struct cursor *cursor, const struct gpnn_schema *schema,
+                          struct gpnn_group_effect *effect)
+{
+  effect->n_columns = take_u32(cursor);
+  require(cursor, effect->n_columns > 0 && effect->n_columns <= GPNN_EFFECT_CROSSED);
+  for (size_t k = 0; k < effect->n_columns && !cursor->failed; k++) {
+    effect->columns[k] = take_u32(cursor);
+    require(cursor, effect->columns[k] < schema->n_inputs &&
+                        schema->inputs[effect->columns[k]].kind == GPNN_COLUMN_EFFECT);
+  }
+  effect->has_slope = take_bool(cursor);
+  effect->slope = take_u32(cursor);
+  require(cursor, effect->has_slope || effect->slope == 0);
+  require(cursor, !effect->has_slope || (effect->slope < schema->n_inputs &&
+                                         schema->inputs[effect->slope].kind == GPNN_COLUMN_NUMBER));
+}
+
+void gpnn_index_decode_effects(struct cursor *cursor, struct gpnn_index *index)
+{
+  enum { LEAST_EFFECT = 16 };
+  struct gpnn_schema *schema = &index->dataset.schema;
+  decode_inputs(cursor, index, GPNN_CODED_MAX, GPNN_COLUMN_EFFECT);
+  size_t n = take_u32(cursor);
+  require(cursor, n > 0);
+  schema->effects = take_array(cursor, n, LEAST_EFFECT, sizeof *schema->effects);
+  if (schema->effects == NULL) return;
+  schema->n_effects = n;
+  for (size_t e = 0; e < n; e++) decode_effect(cursor, schema, &schema->effects[e]);
 }
 
 void gpnn_index_decode_exposure(struct cursor *cursor, struct gpnn_index *index)

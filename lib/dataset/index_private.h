@@ -204,6 +204,11 @@ bool gpnn_index_has_codes(const struct gpnn_index_contents *contents);
 void gpnn_index_compose_codes(struct blob *blob, const struct gpnn_index_contents *contents);
 void gpnn_index_decode_codes(struct cursor *cursor, struct gpnn_index *index);
 
+/* The effects of groups, with the levels of their columns. */
+bool gpnn_index_has_effects(const struct gpnn_index_contents *contents);
+void gpnn_index_compose_effects(struct blob *blob, const struct gpnn_index_contents *contents);
+void gpnn_index_decode_effects(struct cursor *cursor, struct gpnn_index *index);
+
 /* How values are written in the training table. */
 bool gpnn_index_has_notation(const struct gpnn_index_contents *contents);
 void gpnn_index_compose_notation(struct blob *blob, const struct gpnn_index_contents *contents);

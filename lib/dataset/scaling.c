@@ -46,6 +46,12 @@ static double length_of(size_t n, const double *values)
   return length;
 }
 
+/* True of the number of a level, which stays as it is. */
+static bool is_level_of(const struct gpnn_feature *features, size_t j)
+{
+  return features != NULL && features[j].is_level;
+}
+
 /* weight_j = 1 / (sqrt(kept groups) sd of the group), 0 for one that does not vary. */
 static enum gpnn_status learn_scale(struct gpnn_scaling *scaling,
                                     const struct gpnn_feature *features,
@@ -59,13 +65,14 @@ static enum gpnn_status learn_scale(struct gpnn_scaling *scaling,
     end = group_end(features, n_in, j);
     double sd = length_of(end - j, weight + j);
     for (size_t k = j; k < end; k++) weight[k] = sd;
-    if (sd > 0) scaling->n_out += end - j;
-    n_groups += sd > 0;
+    bool is_level = is_level_of(features, j);
+    if (sd > 0 || is_level) scaling->n_out += end - j;
+    n_groups += sd > 0 && !is_level;
   }
   double root = sqrt((double)n_groups);
   for (size_t j = 0; j < n_in; j++) {
-    if (weight[j] == 0) continue;
-    weight[j] = features != NULL && features[j].has_unit ? 1 : 1 / root / weight[j];
+    bool stays = is_level_of(features, j) || (features != NULL && features[j].has_unit);
+    if (is_level_of(features, j) || weight[j] > 0) weight[j] = stays ? 1 : 1 / root / weight[j];
   }
   return GPNN_OK;
 }
@@ -153,7 +160,7 @@ out:
 static bool has_groups(const struct gpnn_feature *features, size_t n_in)
 {
   for (size_t j = 0; j < n_in; j++)
-    if (group_end(features, n_in, j) > j + 1) return true;
+    if (group_end(features, n_in, j) > j + 1 || is_level_of(features, j)) return true;
   return false;
 }
 
@@ -168,11 +175,13 @@ static enum gpnn_status learn_inputs(struct gpnn_scaling *scaling,
     scaling->n_out = scaling->n_in;
     return GPNN_OK;
   }
-  for (size_t j = 0; j < scaling->n_in; j++) scaling->mean[j] = inputs[j].mean;
+  for (size_t j = 0; j < scaling->n_in; j++)
+    scaling->mean[j] = is_level_of(features, j) ? 0 : inputs[j].mean;
   if (scaling->method == GPNN_SCALING_SCALE)
     status = learn_scale(scaling, features, inputs, err);
   else if (has_groups(features, scaling->n_in))
-    status = gpnn_fail(err, GPNN_EINVAL, "whitening mixes inputs, points among them too");
+    status = gpnn_fail(err, GPNN_EINVAL,
+                       "whitening mixes inputs, points and groups with effects among them too");
   else
     status = learn_whiten(scaling, rows, inputs, at, err);
   if (status == GPNN_OK && scaling->n_out == 0)

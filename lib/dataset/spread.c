@@ -54,11 +54,11 @@ static enum gpnn_status draw(const struct gpnn_row_source *rows, size_t n_in, si
   return status;
 }
 
-/* True if column 'j' is a number of its own without a unit. */
+/* True if column 'j' is a number of its own without a unit, and no level's. */
 static bool may_be_judged(const struct gpnn_feature *features, size_t n_in, size_t j)
 {
   if (features == NULL) return true;
-  if (features[j].has_unit) return false;
+  if (features[j].has_unit || features[j].is_level) return false;
   return (j == 0 || features[j - 1].group != features[j].group) &&
          (j + 1 == n_in || features[j + 1].group != features[j].group);
 }

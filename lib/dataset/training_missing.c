@@ -15,7 +15,8 @@ static size_t list_columns(const struct gpnn_schema *schema, size_t *columns)
 {
   size_t n = 0;
   for (size_t i = 0; i < schema->n_inputs; i++)
-    if (schema->inputs[i].kind != GPNN_COLUMN_CATEGORY && !gpnn_schema_is_repeat(schema, i))
+    if (schema->inputs[i].kind != GPNN_COLUMN_CATEGORY &&
+        schema->inputs[i].kind != GPNN_COLUMN_EFFECT && !gpnn_schema_is_repeat(schema, i))
       columns[n++] = i;
   return n;
 }

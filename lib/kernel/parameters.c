@@ -203,12 +203,23 @@ static enum gpnn_status check_member(const struct gpnn_parameters *params,
   return GPNN_OK;
 }
 
+static enum gpnn_status check_effects(const struct gpnn_parameters *params,
+                                      const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  size_t n = params->effects.n_variances;
+  if (n == 0 || n == gpnn_effects_n_variances(&dataset->schema)) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EMISMATCH,
+                   "the parameters have %zu variance%s of group effects, and the index %zu", n,
+                   n == 1 ? "" : "s", gpnn_effects_n_variances(&dataset->schema));
+}
+
 enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
                                        const struct gpnn_dataset *dataset, bool *other_index,
                                        struct gpnn_error *err)
 {
   enum gpnn_status status = check_family(params, dataset, err);
   if (status == GPNN_OK) status = check_classes(params, dataset, err);
+  if (status == GPNN_OK) status = check_effects(params, dataset, err);
   for (size_t k = 0; k < gpnn_parameters_n_members(params) && status == GPNN_OK; k++) {
     status = check_member(gpnn_parameters_member(params, k), dataset, err);
     if (status != GPNN_OK && k > 0)
@@ -301,6 +312,7 @@ static void release_member(struct gpnn_parameters *params)
   gpnn_parameters_grid_release(&params->grid);
   free(params->link.bias);
   free(params->omega.log_median);
+  gpnn_effects_release(&params->effects);
   free(params->calibration.conformal_level);
   free(params->calibration.conformal_width);
   free(params->provenance.comments);
@@ -344,6 +356,19 @@ enum gpnn_status gpnn_parameters_store_omega(const struct gpnn_parameters *param
   if (!params->omega.is_learnt) return GPNN_OK;
   return gpnn_state_add(state, array_target(params), array_name, params->omega.n,
                         params->omega.log_median, err);
+}
+
+enum gpnn_status gpnn_parameters_store_effects(const struct gpnn_parameters *params,
+                                               struct gpnn_state *state, struct gpnn_error *err)
+{
+  return gpnn_effects_store(&params->effects, array_target(params), state, err);
+}
+
+enum gpnn_status gpnn_parameters_take_effects(struct gpnn_parameters *params,
+                                              const struct gpnn_state *state, const char *name,
+                                              struct gpnn_error *err)
+{
+  return gpnn_effects_take(&params->effects, array_target(params), state, name, err);
 }
 
 enum gpnn_status gpnn_parameters_take_omega(struct gpnn_parameters *params,

@@ -34,6 +34,7 @@
 #include "base/status.h"
 #include "dataset/dataset.h"
 #include "kernel/covariance.h"
+#include "kernel/effects.h"
 #include "kernel/factor.h"
 #include "kernel/mean.h"
 #include "stats/transform.h"
@@ -216,6 +217,7 @@ struct gpnn_parameters {
   struct gpnn_covariance covariance;
   struct gpnn_grid_process grid;
   struct gpnn_mean_function mean;
+  struct gpnn_effects effects; /* of groups, besides the process */
   enum gpnn_likelihood likelihood;
   struct gpnn_scale scale;       /* unless the likelihood is Gaussian; of counts only its factor */
   struct gpnn_atom atom;         /* under a scale that is not of counts; it is then the law of the
@@ -341,6 +343,11 @@ gpnn_parameters_write_calibration(const struct gpnn_parameters *params, size_t n
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_store_omega(const struct gpnn_parameters *params,
                                                              struct gpnn_state *state,
                                                              struct gpnn_error *err);
+
+/* Likewise where effects lie. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_store_effects(const struct gpnn_parameters *params,
+                                                               struct gpnn_state *state,
+                                                               struct gpnn_error *err);
 
 /* Adds one comment, which gpnn_parameters_write() writes as a line: its text without "# " and line
  * end, formatted as by printf() and cut to 508 bytes.  GPNN_ENOMEM: nothing is added. */

@@ -116,6 +116,14 @@ static enum gpnn_status check_mean(struct gpnn_parameters_reader *reader)
   return GPNN_OK;
 }
 
+static enum gpnn_status check_effects(struct gpnn_parameters_reader *reader)
+{
+  const struct gpnn_effects *effects = &reader->params->effects;
+  if ((effects->unit > 0) == (effects->n_variances > 0)) return GPNN_OK;
+  return gpnn_parameters_refuse_block(reader, effects->unit > 0 ? "effects-unit: without effects"
+                                                                : "effects: without effects-unit");
+}
+
 /* A line that the likelihood would ignore is a mistake. */
 static enum gpnn_status check_scale(struct gpnn_parameters_reader *reader)
 {
@@ -282,6 +290,7 @@ enum gpnn_status gpnn_parameters_complete(struct gpnn_parameters_reader *reader)
   if (gpnn_parameters_in_member(reader) && reader->params->weight == 0)
     return gpnn_parameters_refuse_block(reader, "weight is missing");
   status = check_mean(reader);
+  if (status == GPNN_OK) status = check_effects(reader);
   if (status == GPNN_OK) status = check_scale(reader);
   if (status == GPNN_OK) status = check_inference(reader);
   if (status == GPNN_OK) status = check_link(reader);

@@ -513,6 +513,11 @@ static bool has_atom(const struct gpnn_parameters *params)
   return params->atom.share > 0;
 }
 
+static bool has_effects(const struct gpnn_parameters *params)
+{
+  return params->effects.n_variances > 0;
+}
+
 static bool has_omega(const struct gpnn_parameters *params)
 {
   return params->inference == GPNN_INFERENCE_POLYA_GAMMA;
@@ -559,6 +564,8 @@ static const struct gpnn_parameters_line lines[] = {
      LIST(covariance.lengthscale, covariance.n_lengthscales), .check = check_lengthscales},
     {"kernelscale", REQUIRED, POSITIVE, NUMBER(covariance.kernelscale)},
     {"noise", REQUIRED, NON_NEGATIVE, NUMBER(covariance.noise)},
+    {"effects-unit", OF_ROWS, SHARED, POSITIVE, NUMBER(effects.unit), .is_written = has_effects},
+    {"effects", OF_ROWS, SHARED, LIST(effects.variance, effects.n_variances)},
     {"mean", OF_ROWS, WORD(mean.kind, gpnn_mean_names)},
     {"coefficients", OF_ROWS, LIST(mean.coefficients, mean.n_coefficients)},
     {"covariance", OF_ROWS, MANY, OTHER(read_covariance, write_covariance)},

@@ -145,6 +145,12 @@ GPNN_PRINTF(2, 3)
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_refuse_block(struct gpnn_parameters_reader *reader,
                                                               const char *format, ...);
 
+/* The same for where effects lie. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_take_effects(struct gpnn_parameters *params,
+                                                              const struct gpnn_state *state,
+                                                              const char *name,
+                                                              struct gpnn_error *err);
+
 /* Copies the learnt omega of parameters, if it has any, from the state that they came with; 'name'
  * is that of the stream.  GPNN_EFORMAT: they are not there, or not finite. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_take_omega(struct gpnn_parameters *params,

@@ -328,8 +328,11 @@ static enum gpnn_status read_stream(struct gpnn_parameters_reader *reader, const
   reader->name = gpnn_input_name(input);
   status = read_bytes(input, &bytes, &length, reader->err);
   if (status == GPNN_OK) status = read_either(reader, (struct gpnn_span){bytes, length}, state);
-  for (size_t i = 0; i < reader->n_blocks && status == GPNN_OK; i++)
+  for (size_t i = 0; i < reader->n_blocks && status == GPNN_OK; i++) {
     status = gpnn_parameters_take_omega(&reader->blocks[i], *state, reader->name, reader->err);
+    if (status == GPNN_OK)
+      status = gpnn_parameters_take_effects(&reader->blocks[i], *state, reader->name, reader->err);
+  }
   free(bytes);
   gpnn_input_close(input);
   return status;

@@ -8,6 +8,7 @@
 #include "container/state.h"
 #include "dataset/transformed.h"
 #include "models/grid/grid.h"
+#include "models/grouped/grouped.h"
 #include "models/inducing/inducing.h"
 #include "models/local/local.h"
 #include "models/missing.h"
@@ -58,6 +59,11 @@ static bool is_inducing(const struct gpnn_parameters *parameters)
   return parameters->family != GPNN_FAMILY_NONE && !is_tucker(parameters);
 }
 
+static bool is_grouped(const struct gpnn_parameters *parameters)
+{
+  return parameters->effects.n_variances > 0;
+}
+
 static bool is_stack(const struct gpnn_parameters *parameters)
 {
   return parameters->n_members > 0;
@@ -69,6 +75,7 @@ static const struct kind kinds[] = {
     {"grid", is_grid, false, &gpnn_grid_ops},
     {"inducing", is_inducing, true, &gpnn_inducing_ops},
     {"tucker", is_tucker, true, &gpnn_tucker_ops},
+    {"grouped", is_grouped, true, &gpnn_grouped_ops},
     {"stack", is_stack, true, &gpnn_stack_ops},
     {"polya-gamma", is_polya_gamma, true, &gpnn_polya_gamma_ops},
     {"conjugate", is_conjugate, false, &gpnn_local_ops},
@@ -161,6 +168,26 @@ static enum gpnn_status find_weights(const struct gpnn_state *state,
                    gpnn_schema_column_name(&view->schema.target, shown));
 }
 
+/* What is left of a view's targets without the effects of groups. */
+static enum gpnn_status find_remainders(const struct gpnn_state *state,
+                                        const struct gpnn_dataset *view,
+                                        struct gpnn_pseudo_targets *pseudo, struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  gpnn_schema_column_name(&view->schema.target, shown);
+  if (state == NULL)
+    return gpnn_fail(
+        err, GPNN_EMISMATCH,
+        "target '%s': parameters with group effects need these, which this text lacks: "
+        "use the file that gpnn-fit wrote",
+        shown);
+  if (state->fingerprint != view->fingerprint)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "target '%s': the group effects are those of another index", shown);
+  pseudo->noise = view->noise;
+  return find_array(state, view, GPNN_STATE_TARGET, -INFINITY, &pseudo->y, err);
+}
+
 /* What happens to the targets of a dataset. */
 struct changes {
   const struct gpnn_transform **transforms;
@@ -177,13 +204,15 @@ static enum gpnn_status add_change(struct changes *changes, const struct gpnn_da
   bool is_replaced = gpnn_likelihood_is_of_counts(parameters->likelihood);
   enum gpnn_status status = find_view(dataset, parameters, &view, err);
   if (status != GPNN_OK) return status;
-  bool is_weighted = !is_replaced && state != NULL &&
+  bool has_effects = is_grouped(parameters);
+  bool is_weighted = !is_replaced && !has_effects && state != NULL &&
                      gpnn_state_find(state, view->schema.target.name, GPNN_STATE_NOISE) != NULL;
-  if (!is_transformed && !is_replaced && !is_weighted) return GPNN_OK;
+  if (!is_transformed && !is_replaced && !is_weighted && !has_effects) return GPNN_OK;
   if (view->stored != NULL)
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the target of a model file is neither transformed nor replaced");
   changes->any = true;
+  if (has_effects) return find_remainders(state, view, &changes->pseudo[view->target], err);
   if (is_weighted) return find_weights(state, view, &changes->pseudo[view->target], err);
   if (is_transformed) changes->transforms[view->target] = &parameters->transform;
   return is_replaced ? find_pseudo_targets(state, view, &changes->pseudo[view->target], err)
@@ -221,7 +250,8 @@ static bool is_transformed_alike(const struct gpnn_dataset *view,
   enum gpnn_transform_kind kind =
       view->transform == NULL ? GPNN_TRANSFORM_NONE : view->transform->kind;
   return kind == parameters->transform.kind &&
-         (view->observed != NULL || !gpnn_likelihood_is_of_counts(parameters->likelihood));
+         (view->observed != NULL ||
+          !(gpnn_likelihood_is_of_counts(parameters->likelihood) || is_grouped(parameters)));
 }
 
 static enum gpnn_status find_channel(const struct gpnn_dataset *dataset,

@@ -85,7 +85,9 @@ static void mark_inputs(struct gpnn_profile *profile, const struct gpnn_schema *
 {
   for (size_t i = 0; i < schema->n_inputs; i++) {
     const struct gpnn_column *input = &schema->inputs[i];
-    bool is_coded = input->kind == GPNN_COLUMN_CATEGORY || input->kind == GPNN_COLUMN_CODED;
+    bool is_coded = input->kind == GPNN_COLUMN_CATEGORY || input->kind == GPNN_COLUMN_CODED ||
+                    input->kind == GPNN_COLUMN_EFFECT;
+    if (input->kind == GPNN_COLUMN_EFFECT && profile->columns[input->position].is_input) continue;
     mark(profile, 1, input,
          is_coded                            ? GPNN_PROFILE_CODED
          : input->kind == GPNN_COLUMN_NUMBER ? GPNN_PROFILE_INPUT

@@ -44,6 +44,7 @@ void gpnn_schema_release(struct gpnn_schema *schema)
   release_column(&schema->noise);
   release_column(&schema->exposure);
   release_column(&schema->by);
+  free(schema->effects);
   gpnn_notation_release(&schema->notation);
   *schema = (struct gpnn_schema){0};
 }
@@ -172,6 +173,16 @@ static void take_positions(bool are_there, size_t n, const struct gpnn_column *c
   for (size_t i = 0; i < n; i++) found[i] = are_there ? columns[i].position : SIZE_MAX;
 }
 
+/* The first input that is read from the same column as input 'i'. */
+static size_t first_of_column(const struct gpnn_schema *schema, size_t i)
+{
+  size_t first = 0;
+  if (gpnn_schema_is_repeat(schema, i)) return first_of_column(schema, i - 1);
+  if (schema->inputs[i].kind != GPNN_COLUMN_EFFECT) return i;
+  while (schema->inputs[first].position != schema->inputs[i].position) first++;
+  return first;
+}
+
 static enum gpnn_status match_positions(const struct gpnn_schema *schema,
                                         const struct gpnn_table *table,
                                         struct gpnn_columns_map *map, struct gpnn_error *err)
@@ -179,8 +190,11 @@ static enum gpnn_status match_positions(const struct gpnn_schema *schema,
   size_t n = gpnn_table_columns(table), n_inputs = 0;
   bool is_whole = n == schema->n_columns;
   for (size_t i = 0; i < schema->n_inputs; i++) {
-    n_inputs += !gpnn_schema_is_repeat(schema, i);
-    map->inputs[i] = is_whole ? schema->inputs[i].position : n_inputs - 1;
+    size_t first = first_of_column(schema, i);
+    n_inputs += first == i;
+    map->inputs[i] = is_whole     ? schema->inputs[i].position
+                     : first == i ? n_inputs - 1
+                                  : map->inputs[first];
   }
   if (!is_whole && n != n_inputs)
     return gpnn_fail(err, GPNN_EMISMATCH,
@@ -293,9 +307,16 @@ size_t gpnn_schema_width(const struct gpnn_column *column)
   case GPNN_COLUMN_CLASSES:
   case GPNN_COLUMN_NAMES:
   case GPNN_COLUMN_CODED:
+  case GPNN_COLUMN_EFFECT:
     break;
   }
   return 1;
+}
+
+bool gpnn_schema_has_levels(const struct gpnn_column *column)
+{
+  return column->kind == GPNN_COLUMN_CATEGORY || column->kind == GPNN_COLUMN_NAMES ||
+         column->kind == GPNN_COLUMN_CODED || column->kind == GPNN_COLUMN_EFFECT;
 }
 
 bool gpnn_schema_has_codes(const struct gpnn_schema *schema)
@@ -325,7 +346,8 @@ bool gpnn_schema_groups(const struct gpnn_schema *schema, struct gpnn_feature *f
     const struct gpnn_column *column = &schema->inputs[i];
     bool one_group = is_point(column);
     for (size_t k = 0; k < gpnn_schema_width(column); k++) {
-      *features++ = (struct gpnn_feature){group, column->kind == GPNN_COLUMN_LATITUDE};
+      *features++ = (struct gpnn_feature){group, column->kind == GPNN_COLUMN_LATITUDE,
+                                          column->kind == GPNN_COLUMN_EFFECT};
       group += !one_group;
     }
     group += one_group;
@@ -356,10 +378,10 @@ const struct gpnn_column *gpnn_schema_feature_input(const struct gpnn_schema *sc
   return input_of(schema, at, &feature);
 }
 
-/* A name being composed: long enough for two column names as the mask cuts them, their numbers, and
- * some letters. */
+/* A name being composed: long enough for those of a crossed effect and its slope as the mask cuts
+ * them, their numbers, and some letters. */
 struct composed {
-  char text[2 * (GPNN_MASK_BYTES + 32) + 8];
+  char text[(GPNN_EFFECT_CROSSED + 1) * (GPNN_MASK_BYTES + 32) + 8];
   size_t length;
 };
 
@@ -380,6 +402,23 @@ static void add_column(struct composed *name, const struct gpnn_column *column)
   if (has_name && column->n_namesakes == 0) return;
   snprintf(number, sizeof number, has_name ? " (column %zu)" : "column %zu", column->position + 1);
   add_part(name, number, strlen(number));
+}
+
+const char *gpnn_schema_effect_name(const struct gpnn_schema *schema, size_t effect,
+                                    char name[GPNN_MASK_BYTES])
+{
+  const struct gpnn_group_effect *of = &schema->effects[effect];
+  struct composed whole = {.length = 0};
+  for (size_t k = 0; k < of->n_columns; k++) {
+    if (k > 0) add_part(&whole, ":", 1);
+    add_column(&whole, &schema->inputs[of->columns[k]]);
+  }
+  if (of->has_slope) {
+    add_part(&whole, "(", 1);
+    add_column(&whole, &schema->inputs[of->slope]);
+    add_part(&whole, ")", 1);
+  }
+  return gpnn_mask(name, whole.text, whole.length);
 }
 
 const char *gpnn_schema_column_name(const struct gpnn_column *column, char name[GPNN_MASK_BYTES])

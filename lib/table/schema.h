@@ -11,6 +11,8 @@
  *   number     the number itself
  *   category   L indicators, 0 or 1, of its L levels
  *   coded      the code of its level, a number that training learns (dataset/training.h)
+ *   effect     the number of its level, from 1, or 0 for one that training has not seen, times
+ *              GPNN_EFFECT_UNIT: too small to count in any distance
  *   periodic   sin and cos of 2 pi x / period: a point on the unit circle
  *   latitude   with its longitude, in degrees: the point on a sphere with the Earth's mean radius,
  *              in km; the x axis goes through longitude 0, y through 90 east, z through the north
@@ -66,6 +68,23 @@ enum gpnn_column_kind {
   GPNN_COLUMN_CLASSES = 5, /* of a target only */
   GPNN_COLUMN_NAMES = 6,   /* of an input; it has at most GPNN_NAMES_MAX levels */
   GPNN_COLUMN_CODED = 7,   /* of an input; it has at most GPNN_CODED_MAX levels */
+  GPNN_COLUMN_EFFECT = 8,  /* likewise; only effects of groups look at it */
+};
+
+/* What the numbers of levels are multiplied by where they are coordinates: a power of 2, so that
+ * they come back exactly, and so small that the product of two of them is 0. */
+#define GPNN_EFFECT_UNIT 0x1p-600
+
+/* Columns that are crossed in one effect, at most. */
+enum { GPNN_EFFECT_CROSSED = 3 };
+
+/* Groups of rows whose target has a part of its own: an effect (gpnn-methods(7), section 20). */
+struct gpnn_group_effect {
+  size_t n_columns;                    /* 1, or of a crossed effect up to GPNN_EFFECT_CROSSED */
+  size_t columns[GPNN_EFFECT_CROSSED]; /* inputs of the kind GPNN_COLUMN_EFFECT; the groups are the
+                                          combinations of their levels */
+  bool has_slope;
+  size_t slope; /* the input, a number, in which each group has a slope of its own too */
 };
 
 struct gpnn_column {
@@ -78,10 +97,9 @@ struct gpnn_column {
                       NULL: they are numbers.  Of inputs and regressors that are no categories */
   double period;   /* of a periodic input, > 0 */
   size_t partner;  /* the input that is the longitude of this latitude, or the reverse */
-  size_t n_levels; /* of a category, coded or not, or of names, in the order in which they were
-                      first seen,
-                      or of a target that holds classes, in ascending order: numbers by value,
-                      other texts by their bytes */
+  size_t n_levels; /* of a category, coded, with effects or neither, or of names, in the order in
+                      which they were first seen, or of a target that holds classes, in ascending
+                      order: numbers by value, other texts by their bytes */
   char **levels;   /* owned; each as its first text has it */
   size_t *level_lengths;
   double *codes;    /* owned; of a coded input: of each level; NULL: they are not learnt yet */
@@ -105,10 +123,12 @@ struct gpnn_schema {
   struct gpnn_column exposure; /* if 'has_exposure': what counts are proportional to, as the time or
                                   the area that they were counted in */
   bool has_by;
-  struct gpnn_column by;         /* if 'has_by': rows with the same text in it belong together */
-  size_t n_columns;              /* of the training table */
-  bool has_header;               /* the training table named its columns */
-  struct gpnn_notation notation; /* of the training table; its texts are owned */
+  struct gpnn_column by; /* if 'has_by': rows with the same text in it belong together */
+  size_t n_effects;
+  struct gpnn_group_effect *effects; /* owned, n_effects of them */
+  size_t n_columns;                  /* of the training table */
+  bool has_header;                   /* the training table named its columns */
+  struct gpnn_notation notation;     /* of the training table; its texts are owned */
 };
 
 /* What becomes of rows that lack inputs. */
@@ -120,17 +140,18 @@ enum gpnn_missing {
 /* What a user asks for: each text a LIST (table/columns.h), or NULL for the default.  Zeroed, all
  * are defaults. */
 struct gpnn_roles {
-  const char *target;     /* one or several; default: the last with a name */
-  const char *inputs;     /* default: all columns without another role, in the table's order */
-  const char *drop;       /* columns not to use as inputs; default: none */
-  const char *one_hot;    /* inputs that are categories; default: none */
-  const char *coded;      /* inputs that are categories, coded as a number; default: none */
-  const char *regressors; /* terms of the mean; default: none */
-  const char *row_noise;  /* one column; default: none */
-  const char *offsets;    /* one for each target, in their order; default: none */
-  const char *exposure;   /* one column; default: none.  Rules out 'row_noise' and 'offsets' */
-  const char *by;         /* one column, the groups of rows; default: none */
-  bool classes;           /* all targets are classes; otherwise they are numbers as yet */
+  const char *target;        /* one or several; default: the last with a name */
+  const char *inputs;        /* default: all columns without another role, in the table's order */
+  const char *drop;          /* columns not to use as inputs; default: none */
+  const char *one_hot;       /* inputs that are categories; default: none */
+  const char *coded;         /* inputs that are categories, coded as a number; default: none */
+  const char *regressors;    /* terms of the mean; default: none */
+  const char *row_noise;     /* one column; default: none */
+  const char *offsets;       /* one for each target, in their order; default: none */
+  const char *exposure;      /* one column; default: none.  Rules out 'row_noise' and 'offsets' */
+  const char *by;            /* one column, the groups of rows; default: none */
+  const char *group_effects; /* items COL[:COL[:COL]][(COL)] with commas between; default: none */
+  bool classes;              /* all targets are classes; otherwise they are numbers as yet */
   enum gpnn_missing missing;
   size_t n_dates;
   const char *const *dates; /* inputs and regressors that are dates: each text "LIST", which means
@@ -174,16 +195,18 @@ struct gpnn_columns_map {
 
 /*
  * Chooses the roles of the columns of 'table'; 'schema' must be zeroed, and is so after a failure.
- * An input may be a regressor too, and any column but a target may say which rows belong together;
- * otherwise a column has one role.  Categories have no levels yet:
+ * An input may be a regressor too, and any column but a target may say which rows belong together
+ * or have effects, for which the schema has inputs of their own after all others; otherwise a
+ * column has one role.  A column that is an effect by itself is no other input unless 'inputs' says
+ * so.  Categories have no levels yet:
  * gpnn_schema_learn() adds them.
  *
  * GPNN_EINVAL: a name is unknown, or is asked for and occurs twice; several targets without names
  * of their own; roles contradict each other (a target that is an input or dropped, a category that
  * is not an input or is periodic, a date that is neither input nor regressor; classes or an
  * exposure together with offsets or row noise); there are offsets, but not as many as targets; no
- * input is left; a period is not positive; a format of dates is wrong; the table has fewer than two
- * columns.
+ * input is left; an effect is not as its items should be; a period is not positive; a format of
+ * dates is wrong; the table has fewer than two columns.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema,
                                                     const struct gpnn_table *table,
@@ -248,6 +271,11 @@ bool gpnn_schema_is_repeat(const struct gpnn_schema *schema, size_t input);
  * name is empty ("column 3"); masked.  Returns 'name'. */
 const char *gpnn_schema_column_name(const struct gpnn_column *column, char name[GPNN_MASK_BYTES]);
 
+/* The name of an effect, as users ask for it: "school", "dept:service", "child(year)"; masked.
+ * Returns 'name'. */
+const char *gpnn_schema_effect_name(const struct gpnn_schema *schema, size_t effect,
+                                    char name[GPNN_MASK_BYTES]);
+
 /* How many features a row is encoded as. */
 size_t gpnn_schema_features(const struct gpnn_schema *schema);
 
@@ -255,6 +283,7 @@ size_t gpnn_schema_features(const struct gpnn_schema *schema);
 struct gpnn_feature {
   uint32_t group; /* from 0; shared by the features of one point, and its own for any other */
   bool has_unit;  /* comparable with its group as it is, in km */
+  bool is_level;  /* stays as it is, as it says which level has an effect */
 };
 
 /* Describes all features, gpnn_schema_features() of them; returns true if any group has more than

@@ -189,7 +189,7 @@ static enum gpnn_status drop_inputs(struct gpnn_choice *choice, const char *list
     if (choice->roles[inputs->columns[i]] & GPNN_ROLE_INPUT)
       inputs->columns[kept++] = inputs->columns[i];
   inputs->n = kept;
-  if (kept == 0)
+  if (kept == 0 && choice->effects.n == 0)
     return gpnn_fail(err, GPNN_EINVAL, "%s: no input is left",
                      gpnn_table_name(choice->lookup->table));
   return GPNN_OK;
@@ -215,8 +215,9 @@ static enum gpnn_status check_targets(const struct gpnn_choice *choice, struct g
 
 /* ---- the schema -------------------------------------------------------------------------- */
 
-static enum gpnn_status fill_column(struct gpnn_column *column, const struct gpnn_choice *choice,
-                                    size_t position, struct gpnn_error *err)
+enum gpnn_status gpnn_choice_fill_column(struct gpnn_column *column,
+                                         const struct gpnn_choice *choice, size_t position,
+                                         struct gpnn_error *err)
 {
   const char *name = gpnn_table_column(choice->lookup->table, position);
   const struct gpnn_column_name *named;
@@ -238,7 +239,7 @@ static enum gpnn_status fill_columns(struct gpnn_column **columns, size_t *n_col
   if (*columns == NULL) return gpnn_fail_memory(err, "for the columns");
   *n_columns = n;
   for (size_t i = 0; i < n && status == GPNN_OK; i++)
-    status = fill_column(&(*columns)[i], choice, positions[i], err);
+    status = gpnn_choice_fill_column(&(*columns)[i], choice, positions[i], err);
   return status;
 }
 
@@ -252,7 +253,8 @@ static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct gpn
   schema->has_noise = choice->noise.n > 0;
   schema->has_exposure = choice->exposure.n > 0;
   schema->has_by = choice->by.n > 0;
-  enum gpnn_status status = fill_column(&schema->target, choice, choice->targets.columns[0], err);
+  enum gpnn_status status =
+      gpnn_choice_fill_column(&schema->target, choice, choice->targets.columns[0], err);
   if (status == GPNN_OK)
     status = fill_columns(&schema->more, &schema->n_more, choice->targets.n - 1,
                           choice->targets.columns + 1, choice, err);
@@ -263,14 +265,14 @@ static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct gpn
     status = fill_columns(&schema->regressors, &schema->n_regressors, choice->regressors.n,
                           choice->regressors.columns, choice, err);
   if (status == GPNN_OK && schema->has_noise)
-    status = fill_column(&schema->noise, choice, choice->noise.columns[0], err);
+    status = gpnn_choice_fill_column(&schema->noise, choice, choice->noise.columns[0], err);
   if (status == GPNN_OK)
     status = fill_columns(&schema->offsets, &schema->n_offsets, choice->offsets.n,
                           choice->offsets.columns, choice, err);
   if (status == GPNN_OK && schema->has_exposure)
-    status = fill_column(&schema->exposure, choice, choice->exposure.columns[0], err);
+    status = gpnn_choice_fill_column(&schema->exposure, choice, choice->exposure.columns[0], err);
   if (status == GPNN_OK && schema->has_by)
-    status = fill_column(&schema->by, choice, choice->by.columns[0], err);
+    status = gpnn_choice_fill_column(&schema->by, choice, choice->by.columns[0], err);
   if (status == GPNN_OK)
     status = gpnn_notation_copy(&schema->notation, &gpnn_table_values(table)->notation, err);
   return status;
@@ -288,10 +290,13 @@ static enum gpnn_status choose(struct gpnn_schema *schema, struct gpnn_choice *c
   if (status == GPNN_OK) status = choose_exposure(choice, roles->exposure, err);
   if (status == GPNN_OK) status = choose_by(choice, roles->by, err);
   if (status == GPNN_OK) status = choose_inputs(choice, roles->inputs, err);
+  if (status == GPNN_OK)
+    status = gpnn_choice_effects(choice, roles->group_effects, roles->inputs != NULL, err);
   if (status == GPNN_OK) status = drop_inputs(choice, roles->drop, err);
   if (status == GPNN_OK) status = check_targets(choice, err);
   if (status == GPNN_OK) status = fill_schema(schema, choice, err);
   if (status == GPNN_OK) status = gpnn_schema_mark_kinds(schema, choice, roles, err);
+  if (status == GPNN_OK) status = gpnn_schema_mark_effects(schema, choice, err);
   for (size_t t = 0; t < choice->targets.n && roles->classes && status == GPNN_OK; t++)
     status = gpnn_schema_make_classes(schema, t, err);
   return status;
@@ -318,6 +323,8 @@ enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema, const struct gpn
   free(choice.offsets.columns);
   free(choice.exposure.columns);
   free(choice.by.columns);
+  free(choice.effects.columns);
+  free(choice.group_effects);
   free(choice.roles);
   gpnn_column_lookup_release(&lookup);
   return status;

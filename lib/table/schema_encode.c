@@ -37,7 +37,8 @@ static const struct gpnn_field *level_field(const struct gpnn_columns_map *map,
 {
   static const struct gpnn_field empty = {"", 0};
   if (!gpnn_field_is_missing(table, field)) return field;
-  return map->takes_missing && column->kind == GPNN_COLUMN_CATEGORY ? &empty : NULL;
+  bool may_lack = column->kind == GPNN_COLUMN_CATEGORY || column->kind == GPNN_COLUMN_EFFECT;
+  return map->takes_missing && may_lack ? &empty : NULL;
 }
 
 /* Reads a category's level into '*level'; '*is_known' is false if training has not seen it. */
@@ -99,7 +100,8 @@ static enum gpnn_status read_coordinate(const struct gpnn_schema *schema,
 
 static bool has_levels(const struct gpnn_column *column)
 {
-  return column->kind == GPNN_COLUMN_CATEGORY || column->kind == GPNN_COLUMN_CODED;
+  return column->kind == GPNN_COLUMN_CATEGORY || column->kind == GPNN_COLUMN_CODED ||
+         column->kind == GPNN_COLUMN_EFFECT;
 }
 
 /* True if the text that would be coded is missing, and may be. */
@@ -127,7 +129,7 @@ static enum gpnn_status read_cell(const struct gpnn_schema *schema,
   if (lacks_code(map, input, column, table, record)) return GPNN_OK;
   enum gpnn_status status = read_level(schema, map, input, table, record, &is_known, &level, err);
   if (status != GPNN_OK) return status;
-  if (!is_known && column->kind == GPNN_COLUMN_CODED && column->n_levels == GPNN_CODED_MAX)
+  if (!is_known && column->kind != GPNN_COLUMN_CATEGORY && column->n_levels == GPNN_CODED_MAX)
     return gpnn_columns_fail_field(table, record, map->inputs[input],
                                    "has more than 100000 levels: is it an id?", false, err);
   if (!is_known && column->kind == GPNN_COLUMN_CATEGORY && column->n_levels == GPNN_LEVELS_MAX)
@@ -183,6 +185,9 @@ void gpnn_schema_expand(const struct gpnn_schema *schema, const double *cells, d
     case GPNN_COLUMN_NAMES:
     case GPNN_COLUMN_CODED:
       *features = cells[i];
+      break;
+    case GPNN_COLUMN_EFFECT:
+      *features = (cells[i] + 1) * GPNN_EFFECT_UNIT;
       break;
     case GPNN_COLUMN_CATEGORY:
       for (size_t l = 0; l < column->n_levels; l++) features[l] = cells[i] == (double)l;
@@ -267,6 +272,21 @@ static enum gpnn_status encode_code(const struct gpnn_schema *schema,
   return GPNN_OK;
 }
 
+/* Reads a level that has an effect and encodes it by its number. */
+static enum gpnn_status encode_effect(const struct gpnn_schema *schema,
+                                      const struct gpnn_columns_map *map, size_t input,
+                                      const struct gpnn_table *table,
+                                      const struct gpnn_record *record, double *feature,
+                                      bool *unseen, struct gpnn_error *err)
+{
+  bool is_known = false;
+  size_t level = 0;
+  enum gpnn_status status = read_level(schema, map, input, table, record, &is_known, &level, err);
+  *unseen = !is_known;
+  *feature = is_known ? (double)(level + 1) * GPNN_EFFECT_UNIT : 0;
+  return status;
+}
+
 /* Reads one input and encodes it; '*unseen' is set to true for a level that training has not seen.
  */
 static enum gpnn_status encode_input(const struct gpnn_schema *schema,
@@ -285,6 +305,8 @@ static enum gpnn_status encode_input(const struct gpnn_schema *schema,
     return encode_name(schema, map, input, table, record, features, err);
   if (column->kind == GPNN_COLUMN_CODED)
     return encode_code(schema, map, input, table, record, features, unseen, err);
+  if (column->kind == GPNN_COLUMN_EFFECT)
+    return encode_effect(schema, map, input, table, record, features, unseen, err);
   if (column->kind == GPNN_COLUMN_LONGITUDE) return GPNN_OK; /* read with its latitude */
   enum gpnn_status status =
       column->kind == GPNN_COLUMN_CATEGORY

@@ -201,8 +201,7 @@ enum gpnn_status gpnn_schema_order_levels(const struct gpnn_schema *schema,
 {
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < schema->n_inputs && status == GPNN_OK; i++)
-    if (schema->inputs[i].kind == GPNN_COLUMN_CATEGORY ||
-        schema->inputs[i].kind == GPNN_COLUMN_NAMES || schema->inputs[i].kind == GPNN_COLUMN_CODED)
+    if (gpnn_schema_has_levels(&schema->inputs[i]))
       status = gpnn_schema_order_column(&schema->inputs[i], &map->orders[i], err);
   for (size_t t = 0; t <= schema->n_more && status == GPNN_OK; t++)
     if (gpnn_schema_has_classes(schema, t))

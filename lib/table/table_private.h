@@ -210,6 +210,9 @@ enum gpnn_status gpnn_columns_fail(const struct gpnn_table *table, size_t column
 /* How many features an input is encoded as. */
 size_t gpnn_schema_width(const struct gpnn_column *column);
 
+/* True of an input whose texts are levels. */
+bool gpnn_schema_has_levels(const struct gpnn_column *column);
+
 /* The word for a period of so many days, as users ask for it ("week"), or NULL. */
 const char *gpnn_schema_period_word(double days);
 
@@ -256,7 +259,8 @@ enum {
   GPNN_ROLE_NOISE = 8,
   GPNN_ROLE_OFFSET = 16,
   GPNN_ROLE_BY = 32,
-  GPNN_ROLE_EXPOSURE = 64
+  GPNN_ROLE_EXPOSURE = 64,
+  GPNN_ROLE_EFFECT = 128
 };
 
 struct gpnn_picked {
@@ -269,6 +273,9 @@ struct gpnn_choice {
   const struct gpnn_column_lookup *lookup;
   unsigned *roles; /* owned; of each column of the table */
   struct gpnn_picked inputs, targets, regressors, noise, offsets, exposure, by;
+  struct gpnn_picked effects; /* those whose levels have effects */
+  size_t n_group_effects;
+  struct gpnn_group_effect *group_effects; /* owned; of columns of the table instead of inputs */
 };
 
 /* Fails with "table: column 'name' WHAT" and GPNN_EINVAL. */
@@ -279,6 +286,23 @@ enum gpnn_status gpnn_choice_fail(const struct gpnn_choice *choice, size_t colum
 GPNN_MUST_CHECK enum gpnn_status gpnn_choice_find_list(const struct gpnn_choice *choice,
                                                        const char *list, struct gpnn_picked *picked,
                                                        struct gpnn_error *err);
+
+/* Makes a column of the schema of column 'position' of the table.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_fill_column(struct gpnn_column *column,
+                                                         const struct gpnn_choice *choice,
+                                                         size_t position, struct gpnn_error *err);
+
+/* Reads the effects in 'list' (NULL: none); a column that is one by itself is then no input, unless
+ * the user has listed these.  Outcomes as gpnn_schema_choose(). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_effects(struct gpnn_choice *choice, const char *list,
+                                                     bool are_inputs_listed,
+                                                     struct gpnn_error *err);
+
+/* Gives the schema, whose inputs have their kinds, the effects that were read, with an input for
+ * each of their columns. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_mark_effects(struct gpnn_schema *schema,
+                                                          struct gpnn_choice *choice,
+                                                          struct gpnn_error *err);
 
 /* Marks inputs and regressors as dates, and inputs as categories, periodic or places.  'schema' has
  * the columns of 'choice', all of them numbers.  Outcomes as gpnn_schema_choose(). */

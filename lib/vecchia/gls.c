@@ -148,7 +148,7 @@ enum gpnn_status gpnn_gls_add_rows(struct gpnn_gls_sums *sums, const struct gpnn
   for (size_t begin = 0; begin < rows->n && status == GPNN_OK; begin += CHUNK) {
     size_t end = rows->n - begin < CHUNK ? rows->n : begin + CHUNK;
     status = gpnn_whiten(rows, covariance, lengthscale, begin, end, NULL, threads, residuals,
-                         variances, &sums->jitter, err);
+                         variances, NULL, &sums->jitter, err);
     /* On one thread: the order of additions must not depend on the number of threads. */
     for (size_t i = 0; i < end - begin && status == GPNN_OK; i++)
       gpnn_gls_add(sums, residuals + i * w, variances[i]);

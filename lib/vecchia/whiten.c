@@ -67,7 +67,7 @@ static void gather(struct solve *s, size_t row)
 }
 
 static enum gpnn_status whiten_one(struct solve *s, size_t row, double *residuals, double *variance,
-                                   struct gpnn_error *err)
+                                   double *weights, struct gpnn_error *err)
 {
   const struct gpnn_whiten_rows *rows = s->rows;
   size_t d = rows->d, w = rows->n_values;
@@ -87,6 +87,9 @@ static enum gpnn_status whiten_one(struct solve *s, size_t row, double *residual
       fmax(scale + noise + jitter - cblas_ddot(m, s->rhs, 1, s->rhs, 1), least_variance * scale);
   for (size_t v = 0; v < w; v++)
     residuals[v] = rows->values[row * w + v] - cblas_ddot(m, s->rhs, 1, s->rhs + (1 + v) * s->m, 1);
+  if (weights == NULL) return GPNN_OK;
+  gpnn_cholesky_backward(s->m, s->k, 1, s->rhs);
+  for (size_t a = 0; a < rows->m; a++) weights[a] = a < s->m ? s->rhs[a] : 0;
   return GPNN_OK;
 }
 
@@ -95,9 +98,9 @@ struct whitening {
   const struct gpnn_whiten_rows *rows;
   const struct gpnn_covariance *covariance;
   const double *lengthscale;
-  size_t begin; /* the first row */
-  double *residuals, *variances;
-  struct solve *solves; /* owned; one per thread, made when first needed */
+  size_t begin;                            /* the first row */
+  double *residuals, *variances, *weights; /* the last may be NULL */
+  struct solve *solves;                    /* owned; one per thread, made when first needed */
 };
 
 /* Whitens row begin + i. */
@@ -108,16 +111,16 @@ static enum gpnn_status whiten_row(void *context, size_t thread, size_t i, struc
   if (solve->rows == NULL && !solve_init(solve, w->rows, w->covariance, w->lengthscale))
     return gpnn_fail_memory(err, "for whitening");
   return whiten_one(solve, w->begin + i, w->residuals + i * w->rows->n_values, w->variances + i,
-                    err);
+                    w->weights == NULL ? NULL : w->weights + i * w->rows->m, err);
 }
 
 enum gpnn_status gpnn_whiten(const struct gpnn_whiten_rows *rows,
                              const struct gpnn_covariance *covariance, const double *lengthscale,
                              size_t begin, size_t end, struct gpnn_team *team, int threads,
-                             double *residuals, double *variances, struct gpnn_jitter *jitter,
-                             struct gpnn_error *err)
+                             double *residuals, double *variances, double *weights,
+                             struct gpnn_jitter *jitter, struct gpnn_error *err)
 {
-  struct whitening w = {rows, covariance, lengthscale, begin, residuals, variances, NULL};
+  struct whitening w = {rows, covariance, lengthscale, begin, residuals, variances, weights, NULL};
   threads = gpnn_threads_for(threads, end - begin);
   w.solves = gpnn_alloc((size_t)threads, 1, sizeof *w.solves);
   if (w.solves == NULL) return gpnn_fail_memory(err, "for whitening");

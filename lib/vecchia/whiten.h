@@ -32,8 +32,9 @@ struct gpnn_whiten_rows {
 };
 
 /*
- * Writes the residuals of rows [begin, end) ((end - begin) by n_values) and their variances
- * (end - begin); none of them if begin == end.  The covariance's rotation and lengthscales are not
+ * Writes the residuals of rows [begin, end) ((end - begin) by n_values), their variances
+ * (end - begin) and, unless 'weights' is NULL, the weights b (end - begin by m, 0 after the last);
+ * none of them if begin == end.  The covariance's rotation and lengthscales are not
  * looked at: 'rows->x' is rotated already, and 'lengthscale' (d) is the metric.
  * Where the neighbours' covariance matrix needs jitter, the row's own noise is raised by as much
  * and it is counted in '*jitter'; no variance is less than 1e-10 of the kernel scale.
@@ -45,7 +46,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_whiten(const struct gpnn_whiten_rows *rows
                                              const struct gpnn_covariance *covariance,
                                              const double *lengthscale, size_t begin, size_t end,
                                              struct gpnn_team *team, int threads, double *residuals,
-                                             double *variances, struct gpnn_jitter *jitter,
-                                             struct gpnn_error *err);
+                                             double *variances, double *weights,
+                                             struct gpnn_jitter *jitter, struct gpnn_error *err);
 
 #endif

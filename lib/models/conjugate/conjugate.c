@@ -292,7 +292,7 @@ static enum gpnn_status score_fold(struct validation *v, size_t fold, struct gpn
   enum gpnn_status status = gpnn_gls_sums_init(&sums, v->rows.n_terms, err);
   if (status == GPNN_OK)
     status = gpnn_whiten(&view, &v->covariance, v->lengthscale, 0, n, v->team, o->threads,
-                         v->residuals, v->variances, &sums.jitter, err);
+                         v->residuals, v->variances, NULL, &sums.jitter, err);
   if (status == GPNN_OK) {
     for (size_t i = 0; i < n; i++)
       if (v->fold[i] != fold) gpnn_gls_add(&sums, v->residuals + i * w, v->variances[i]);

@@ -1,0 +1,64 @@
+/*
+ * group_effects: estimates the effects of groups (kernel/effects.h; gpnn-methods(7), equations 20.1
+ * to 20.5).
+ *
+ * Effects and process explain the same targets, and each is estimated given the other:
+ *
+ *   gpnn_group_effects_begin()   the effects alone, as mixed models have them: the covariance of
+ *                                targets that belong to no group is that of noise.  It leaves
+ *                                pseudo-targets: each target minus what the other rows say of its
+ *                                effects and its fixed part;
+ *   parameters of a process are estimated from these, as from any targets (estimate/choose.h);
+ *   gpnn_group_effects_end()     the effects under the covariance of that process and its noise,
+ * and one factor for both; or without a process, if that predicts rows that were held out no
+ * better.
+ *
+ * Variances are those of the greatest restricted likelihood (vecchia/mixed.h).  The covariance of
+ * the process is in Vecchia's form (vecchia/vecchia.h), with as many neighbours as leave the matrix
+ * of the effects sparse enough.
+ *
+ * Threads: no shared state.
+ */
+#ifndef GPNN_ESTIMATE_GROUP_EFFECTS_H
+#define GPNN_ESTIMATE_GROUP_EFFECTS_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "dataset/dataset.h"
+#include "kernel/parameters.h"
+
+struct gpnn_group_effects_options {
+  uint64_t seed;
+  int threads; /* no result depends on them */
+};
+
+struct gpnn_group_effects_report {
+  size_t neighbours;  /* that each row was conditioned on; 0: the rows' errors are independent */
+  bool has_process;   /* false: it is left out */
+  size_t n_rows;      /* held out, that decided this; 0: there were too few, and it stays */
+  double gain, error; /* how much lower it makes their mean negative log density, with its standard
+                         error */
+};
+
+/*
+ * The effects of the groups of a view's rows, as if there were no process: 'pseudo' (n) gets what
+ * their targets are without them.  GPNN_EDATA: rows have known noise variances, or nothing tells an
+ * effect from the noise, or the effects are too entangled to be estimated.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_group_effects_begin(const struct gpnn_dataset *view,
+                                                          double *pseudo, struct gpnn_error *err);
+
+/*
+ * Puts the effects into 'params', those of a process that were estimated from pseudo-targets, whose
+ * mean is replaced by the fixed part, and multiplies kernel scale and noise by a factor.  'view'
+ * has the targets themselves, and inputs as the process sees them.  'pseudo' (n) gets the targets
+ * without the effects.  Outcomes as above.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_group_effects_end(const struct gpnn_dataset *view,
+                       const struct gpnn_group_effects_options *options,
+                       struct gpnn_parameters *params, double *pseudo,
+                       struct gpnn_group_effects_report *report, struct gpnn_error *err);
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * effects: what the targets of a group of rows have in common besides the process
+ * (gpnn-methods(7), section 20).
+ *
+ *   y(x) = fixed part + sum over effects of the group's own number, or line + process + noise
+ *
+ * An effect has a group for each level of a column, or each combination of the levels of several,
+ * and for each group a number, or an intercept and a slope in one input.  They are independent
+ * between groups, with mean zero and variances that are estimated.  The fixed part is a constant
+ * and, where that is wanted, linear in the inputs.
+ *
+ * All of these are the columns of one design: those of the fixed part first, then effect after
+ * effect, group after group.  A row has a few numbers in it that are not zero.
+ *
+ * Threads: a design never changes and may be shared freely.
+ */
+#ifndef GPNN_KERNEL_EFFECTS_H
+#define GPNN_KERNEL_EFFECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "dataset/dataset.h"
+#include "linalg/sparse_factor.h"
+
+/* ---- the design ------------------------------------------------------------------------------ */
+
+/* The groups of one effect. */
+struct gpnn_effect_groups {
+  size_t n, width;      /* groups, and the columns of each: 1, or 2 with slopes */
+  size_t first;         /* column of the design of the first of them */
+  size_t n_coordinates; /* what says which group a row is in: */
+  size_t coordinates[GPNN_EFFECT_CROSSED]; /* these of its standardised inputs */
+  bool has_slope;
+  size_t slope; /* standardised input; SIZE_MAX: it does not vary, so that slopes are nothing */
+  double *keys; /* owned; n, ascending, of crossed effects: which combinations they are.  NULL: the
+                   groups are the levels of a column */
+};
+
+/* A zeroed object is empty and may be released. */
+struct gpnn_effect_design {
+  size_t n_fixed;   /* 1, or 1 + n_linear */
+  size_t n_linear;  /* standardised inputs that the fixed part may be linear in */
+  size_t *linear;   /* owned; n_linear: which */
+  size_t n_columns; /* of the design */
+  size_t n_numbers; /* of a row, at most */
+  size_t n_effects;
+  struct gpnn_effect_groups *groups; /* owned; n_effects, in the order of the schema */
+};
+
+/* True if the index that a dataset is of has effects. */
+bool gpnn_dataset_has_effects(const struct gpnn_dataset *dataset);
+
+/* Inputs in which the fixed part is linear, at most; with more it is a constant. */
+enum { GPNN_EFFECTS_LINEAR = 64 };
+
+/*
+ * The design of a dataset whose index has effects, linear or not.  'keys' are those of all crossed
+ * effects, one after the other, and 'n_keys' (n_effects) how many each has; NULL: those of the
+ * combinations that training rows have.  'design' must be zeroed.
+ * GPNN_EMISMATCH: an input that the effects need is none of the dataset's.  GPNN_ENOMEM.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_effect_design_make(struct gpnn_effect_design *design,
+                                                         const struct gpnn_dataset *dataset,
+                                                         bool is_linear, const double *keys,
+                                                         const uint64_t *n_keys,
+                                                         struct gpnn_error *err);
+
+void gpnn_effect_design_release(struct gpnn_effect_design *design);
+
+/* Writes the numbers of a standardised row 'x' with their columns (n_numbers of each, ascending),
+ * and returns how many there are.  A group that training has not seen has none. */
+size_t gpnn_effect_design_row(const struct gpnn_effect_design *design, const double *x,
+                              uint32_t *columns, double *values);
+
+/* ---- what is estimated ----------------------------------------------------------------------- */
+
+/* Where effects lie, given the training rows: mean and covariance unit A^-1 (n_columns of the
+ * design), A by its factor. */
+struct gpnn_effect_posterior {
+  bool is_linear;
+  size_t n_columns;
+  double *mean; /* owned; standardised target */
+  struct gpnn_sparse_factor factor;
+  size_t n_effects, n_all_keys;
+  uint64_t *n_keys; /* owned; n_effects: see gpnn_effect_design_make() */
+  double *keys;     /* owned; n_all_keys */
+};
+
+/* The effects of a target.  A zeroed object has none and may be released. */
+struct gpnn_effects {
+  double unit; /* > 0: of the posterior's covariance, in standardised target squared */
+  size_t n_variances;
+  double *variance; /* owned; for each effect its variance, or with slopes those of intercept, of
+                       both together and of slope: standardised target and inputs */
+  struct gpnn_effect_posterior *posterior; /* owned; NULL: text does not carry it */
+};
+
+/* How many variances the effects of an index have. */
+size_t gpnn_effects_n_variances(const struct gpnn_schema *schema);
+
+/* The variance of what a row has of groups that training has not seen. */
+double gpnn_effects_unseen(const struct gpnn_effect_design *design,
+                           const struct gpnn_effects *effects, const double *x);
+
+void gpnn_effect_posterior_free(struct gpnn_effect_posterior *posterior);
+void gpnn_effects_release(struct gpnn_effects *effects);
+
+/* ---- in a state ------------------------------------------------------------------------------ */
+
+struct gpnn_state; /* container/state.h */
+
+/* Adds the posterior to the state that goes with parameters of 'target' ("": the only one).
+ * GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_effects_store(const struct gpnn_effects *effects,
+                                                    const char *target, struct gpnn_state *state,
+                                                    struct gpnn_error *err);
+
+/* Copies the posterior of effects that have variances from the state; 'name' is that of the file.
+ * GPNN_EFORMAT: it is not there, or is not one.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_effects_take(struct gpnn_effects *effects, const char *target,
+                                                   const struct gpnn_state *state, const char *name,
+                                                   struct gpnn_error *err);
+
+#endif

@@ -1,0 +1,309 @@
+#include "models/grouped/grouped.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "kernel/effects.h"
+#include "linalg/arrays.h"
+#include "models/heldout.h"
+
+/* Rows whose weights are in memory at once. */
+enum { CHUNK = 1024 };
+
+struct grouped {
+  size_t n;                            /* channels */
+  const struct gpnn_channel *channels; /* n; borrowed, as are the options */
+  const struct gpnn_model_options *options;
+  struct gpnn_model *process;         /* owned; of the same channels without effects */
+  struct gpnn_channel *own;           /* owned; n: its channels */
+  struct gpnn_parameters *parameters; /* owned; n: theirs, which borrow all that they point to */
+  struct gpnn_effect_design *designs; /* owned; n: zeroed where a channel has no effects */
+};
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static void grouped_free(void *state)
+{
+  struct grouped *grouped = state;
+  if (grouped == NULL) return;
+  gpnn_model_free(grouped->process);
+  for (size_t c = 0; c < grouped->n && grouped->designs != NULL; c++)
+    gpnn_effect_design_release(&grouped->designs[c]);
+  free(grouped->own);
+  free(grouped->parameters);
+  free(grouped->designs);
+  free(grouped);
+}
+
+/* Makes the design of a channel that has effects. */
+static enum gpnn_status make_design(const struct gpnn_channel *channel,
+                                    struct gpnn_effect_design *design, struct gpnn_error *err)
+{
+  const struct gpnn_effects *effects = &channel->parameters->effects;
+  const struct gpnn_effect_posterior *posterior = effects->posterior;
+  if (effects->n_variances == 0) return GPNN_OK;
+  if (posterior == NULL)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "parameters with group effects need these, which this text lacks: use the "
+                     "file that gpnn-fit wrote");
+  if (posterior->n_effects != channel->dataset->schema.n_effects)
+    return gpnn_fail(err, GPNN_EMISMATCH, "the index has other group effects");
+  enum gpnn_status status = gpnn_effect_design_make(design, channel->dataset, posterior->is_linear,
+                                                    posterior->keys, posterior->n_keys, err);
+  if (status != GPNN_OK || design->n_columns == posterior->n_columns) return status;
+  return gpnn_fail(err, GPNN_EMISMATCH, "the group effects are those of another index");
+}
+
+/* Sets the channels of the process. */
+static bool make_channels(struct grouped *grouped)
+{
+  grouped->own = gpnn_alloc(grouped->n, 1, sizeof *grouped->own);
+  grouped->parameters = gpnn_alloc(grouped->n, 1, sizeof *grouped->parameters);
+  grouped->designs = gpnn_alloc(grouped->n, 1, sizeof *grouped->designs);
+  if (grouped->own == NULL || grouped->parameters == NULL || grouped->designs == NULL) return false;
+  for (size_t c = 0; c < grouped->n; c++) {
+    grouped->parameters[c] = *grouped->channels[c].parameters;
+    grouped->parameters[c].effects = (struct gpnn_effects){0};
+    grouped->own[c] = (struct gpnn_channel){grouped->channels[c].dataset, &grouped->parameters[c]};
+  }
+  return true;
+}
+
+/* Makes all but the model of the process. */
+static enum gpnn_status begin(struct grouped **grouped, size_t n,
+                              const struct gpnn_channel *channels,
+                              const struct gpnn_model_options *options, struct gpnn_error *err)
+{
+  struct grouped *new = calloc(1, sizeof *new);
+  if (new == NULL) return gpnn_fail_memory(err, "for a model");
+  *new = (struct grouped){.n = n, .channels = channels, .options = options};
+  enum gpnn_status status = make_channels(new) ? GPNN_OK : gpnn_fail_memory(err, "for a model");
+  for (size_t c = 0; c < n && status == GPNN_OK; c++)
+    status = make_design(&channels[c], &new->designs[c], err);
+  if (status == GPNN_OK)
+    *grouped = new;
+  else
+    grouped_free(new);
+  return status;
+}
+
+static enum gpnn_status finish(struct grouped *grouped, enum gpnn_status status, void **state)
+{
+  if (status == GPNN_OK)
+    *state = grouped;
+  else
+    grouped_free(grouped);
+  return status;
+}
+
+static enum gpnn_status grouped_make(void **state, size_t n, const struct gpnn_channel *channels,
+                                     const struct gpnn_model_options *options,
+                                     struct gpnn_error *err)
+{
+  struct grouped *grouped = NULL;
+  enum gpnn_status status = begin(&grouped, n, channels, options, err);
+  if (status != GPNN_OK) return status;
+  return finish(grouped, gpnn_model_new(&grouped->process, n, grouped->own, options, err), state);
+}
+
+static enum gpnn_status grouped_with(const void *state, const struct gpnn_channel *channels,
+                                     void **other, struct gpnn_error *err)
+{
+  const struct grouped *from = state;
+  struct grouped *grouped = NULL;
+  enum gpnn_status status = begin(&grouped, from->n, channels, from->options, err);
+  if (status != GPNN_OK) return status;
+  return finish(grouped, gpnn_model_with(from->process, grouped->own, &grouped->process, err),
+                other);
+}
+
+/* ---- predictions ----------------------------------------------------------------------------- */
+
+/* What a thread needs to add the effects of one row after another. */
+struct scratch {
+  uint32_t *columns;
+  double *values, *solved;
+  struct gpnn_arrays *arrays; /* owned; what frees them */
+};
+
+/* The rows of a query from 'from' on, in one channel. */
+struct adding {
+  const struct grouped *grouped;
+  size_t channel;
+  const struct gpnn_query *query; /* all of it */
+  size_t from, m;           /* the first row; neighbours of each, 0: they have no part in it */
+  const int64_t *neighbour; /* rows by m */
+  const double *weight;
+  double *mean, *variance, *mean_variance; /* of all rows; the last may be NULL */
+  struct scratch *scratch;                 /* one for each thread */
+};
+
+static bool scratch_init(struct scratch *scratch, const struct gpnn_effect_design *design, size_t m,
+                         const struct gpnn_sparse_factor *factor)
+{
+  size_t n = (1 + m) * design->n_numbers;
+  scratch->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(scratch->columns, n, 1), GPNN_ARRAY(scratch->values, n, 1),
+                  GPNN_ARRAY(scratch->solved, gpnn_sparse_factor_scratch(factor), 1));
+  return scratch->arrays != NULL;
+}
+
+/* Writes u = z - Z_N'w, and returns how many numbers it has; the first '*n_own' are z. */
+static size_t gather(const struct adding *adding, const struct scratch *s, size_t row,
+                     size_t *n_own)
+{
+  const struct gpnn_dataset *data = adding->grouped->channels[adding->channel].dataset;
+  const struct gpnn_effect_design *design = &adding->grouped->designs[adding->channel];
+  size_t n = gpnn_effect_design_row(design, adding->query->x + (adding->from + row) * data->d,
+                                    s->columns, s->values);
+  *n_own = n;
+  for (size_t k = 0; k < adding->m; k++) {
+    int64_t neighbour = adding->neighbour[row * adding->m + k];
+    double weight = adding->weight[row * adding->m + k];
+    if (neighbour < 0 || weight == 0) continue;
+    size_t added = gpnn_effect_design_row(design, data->x + (size_t)neighbour * data->d,
+                                          s->columns + n, s->values + n);
+    for (size_t i = n; i < n + added; i++) s->values[i] *= -weight;
+    n += added;
+  }
+  return n;
+}
+
+/* Takes back what a training row has told of the effects: they have the variance 'spread' in it. */
+static void leave_out(const struct adding *adding, size_t row, double *mean, double *spread)
+{
+  static const double most = 0.99;
+  size_t at = adding->from + row;
+  int64_t self = adding->query->self == NULL ? -1 : adding->query->self[at];
+  if (self < 0) return;
+  const struct gpnn_channel *own = &adding->grouped->own[adding->channel];
+  double variance =
+      adding->variance[at] + gpnn_channel_noise(own->dataset, own->parameters, (size_t)self);
+  double share = fmin(most, *spread / variance);
+  *mean -= share / (1 - share) * (own->dataset->y[self] - adding->mean[at]);
+  *spread /= 1 - share;
+}
+
+static void add_row(void *context, size_t thread, size_t row)
+{
+  const struct adding *adding = context;
+  const struct scratch *s = &adding->scratch[thread];
+  const struct gpnn_channel *channel = &adding->grouped->channels[adding->channel];
+  const struct gpnn_effects *effects = &channel->parameters->effects;
+  const struct gpnn_effect_posterior *posterior = effects->posterior;
+  size_t at = adding->from + row, n_own;
+  size_t n = gather(adding, s, row, &n_own);
+  double mean = 0;
+  for (size_t i = 0; i < n_own; i++) mean += s->values[i] * posterior->mean[s->columns[i]];
+  double spread = effects->unit *
+                  gpnn_sparse_factor_form(&posterior->factor, n, s->columns, s->values, s->solved);
+  leave_out(adding, row, &mean, &spread);
+  spread += effects->unit * gpnn_effects_unseen(&adding->grouped->designs[adding->channel], effects,
+                                                adding->query->x + at * channel->dataset->d);
+  adding->mean[at] += mean;
+  adding->variance[at] += spread;
+  if (adding->mean_variance != NULL) adding->mean_variance[at] += spread;
+}
+
+/* True if the process is so small that rows are predicted by their effects alone. */
+static bool is_without_process(const struct gpnn_parameters *parameters)
+{
+  static const double least = 1e-6;
+  const struct gpnn_covariance *covariance = &parameters->covariance;
+  return covariance->kernelscale < least * covariance->noise;
+}
+
+/* Adds the effects of a channel to its predictions of all rows. */
+static enum gpnn_status add_effects(const struct grouped *grouped, size_t c,
+                                    const struct gpnn_query *query, double *mean, double *variance,
+                                    double *mean_variance, struct gpnn_error *err)
+{
+  const struct gpnn_channel *channel = &grouped->channels[c];
+  int threads = gpnn_threads_for(grouped->options->threads, query->n);
+  size_t d = channel->dataset->d, chunk = query->n < CHUNK ? query->n : CHUNK;
+  size_t m =
+      is_without_process(channel->parameters) ? 0 : gpnn_model_n_weights(grouped->process, c);
+  int64_t *neighbour = gpnn_alloc(chunk, m, sizeof *neighbour);
+  double *weight = gpnn_alloc(chunk, m, sizeof *weight);
+  struct scratch *scratch = gpnn_alloc((size_t)threads, 1, sizeof *scratch);
+  struct adding adding = {grouped, c,        query,         0,      m, neighbour, weight,
+                          mean,    variance, mean_variance, scratch};
+  bool enough = neighbour != NULL && weight != NULL && scratch != NULL;
+  for (int t = 0; t < threads && enough; t++)
+    enough = scratch_init(&scratch[t], &grouped->designs[c], m,
+                          &channel->parameters->effects.posterior->factor);
+  enum gpnn_status status = enough ? GPNN_OK : gpnn_fail_memory(err, "for the effects");
+  for (size_t n; adding.from < query->n && status == GPNN_OK; adding.from += n) {
+    struct gpnn_counts counts = {0};
+    struct gpnn_query part = *query;
+    n = part.n = query->n - adding.from < chunk ? query->n - adding.from : chunk;
+    part.x += adding.from * d;
+    if (part.regressors != NULL) part.regressors += adding.from * channel->dataset->n_regressors;
+    if (part.self != NULL) part.self += adding.from;
+    if (part.group != NULL) part.group += adding.from;
+    if (part.candidates != NULL) part.candidates += adding.from * part.n_candidates;
+    if (m > 0)
+      status = gpnn_model_weights(grouped->process, c, &part,
+                                  &(struct gpnn_weights){.neighbour = neighbour, .weight = weight},
+                                  &counts, err);
+    if (status == GPNN_OK) gpnn_threads_each(threads, n, 1, add_row, &adding);
+  }
+  for (int t = 0; t < threads && scratch != NULL; t++) gpnn_arrays_free(scratch[t].arrays);
+  free(neighbour);
+  free(weight);
+  free(scratch);
+  return status;
+}
+
+static enum gpnn_status grouped_predict(const void *state, const struct gpnn_query *query,
+                                        const struct gpnn_latent *latent,
+                                        struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  const struct grouped *grouped = state;
+  struct gpnn_latent wanted = *latent;
+  double *mean = NULL, *variance = NULL;
+  size_t n = query->n;
+  struct gpnn_arrays *arrays =
+      GPNN_ARRAYS(GPNN_ARRAY_IF(latent->mean == NULL, mean, grouped->n, n),
+                  GPNN_ARRAY_IF(latent->variance == NULL, variance, grouped->n, n));
+  if (arrays == NULL) return gpnn_fail_memory(err, "for the effects");
+  if (wanted.mean == NULL) wanted.mean = mean;
+  if (wanted.variance == NULL) wanted.variance = variance;
+  enum gpnn_status status = gpnn_model_predict(grouped->process, query, &wanted, counts, err);
+  for (size_t c = 0; c < grouped->n && status == GPNN_OK; c++)
+    if (grouped->designs[c].n_effects > 0)
+      status = add_effects(grouped, c, query, wanted.mean + c * n, wanted.variance + c * n,
+                           wanted.mean_variance == NULL ? NULL : wanted.mean_variance + c * n, err);
+  gpnn_arrays_free(arrays);
+  return status;
+}
+
+/* ---- what the process does --------------------------------------------------------------- */
+
+static enum gpnn_status grouped_hold_out(const void *state,
+                                         const struct gpnn_holdout_options *options,
+                                         struct gpnn_heldout *heldout, struct gpnn_error *err)
+{
+  return gpnn_model_hold_out(((const struct grouped *)state)->process, options, heldout, err);
+}
+
+static size_t grouped_neighbours(const void *state, size_t channel)
+{
+  return gpnn_model_neighbours(((const struct grouped *)state)->process, channel);
+}
+
+static bool grouped_rebuilt_search(const void *state)
+{
+  return gpnn_model_rebuilt_search(((const struct grouped *)state)->process);
+}
+
+const struct gpnn_model_ops gpnn_grouped_ops = {.make = grouped_make,
+                                                .with = grouped_with,
+                                                .predict = grouped_predict,
+                                                .hold_out = grouped_hold_out,
+                                                .neighbours = grouped_neighbours,
+                                                .rebuilt_search = grouped_rebuilt_search,
+                                                .free = grouped_free};
