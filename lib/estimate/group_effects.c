@@ -444,8 +444,7 @@ static enum gpnn_status decide(const struct gpnn_dataset *view,
   double *scores = gpnn_alloc(n, 2, sizeof *scores);
   if (scores == NULL) return gpnn_fail_memory(err, "for the effects");
   enum gpnn_status status = score(view, params, pseudo, options->threads, scores, err);
-  if (status == GPNN_OK)
-    status = score(view, &without, pseudo, options->threads, scores + n, err);
+  if (status == GPNN_OK) status = score(view, &without, pseudo, options->threads, scores + n, err);
   if (status == GPNN_OK) compare(n, scores, scores + n, report);
   if (status == GPNN_OK && !report->has_process) *params = without;
   free(scores);
