@@ -24,6 +24,9 @@ static enum gpnn_status check(const struct gpnn_dataset *view, struct gpnn_error
   if (view->offset != NULL)
     return gpnn_fail(err, GPNN_EDATA,
                      "rows have offsets, which a model file does not take: use gpnn-fit");
+  if (gpnn_dataset_has_effects(view))
+    return gpnn_fail(err, GPNN_EDATA,
+                     "groups of rows have effects, which a model file does not take: use gpnn-fit");
   if (view->noise != NULL)
     return gpnn_fail(err, GPNN_EDATA,
                      "rows have noise variances of their own, which a model file does not take: "

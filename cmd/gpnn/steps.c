@@ -113,6 +113,7 @@ static const struct {
     {"drop", INDEX},
     {"one-hot", INDEX},
     {"coded", INDEX},
+    {"group-effect", INDEX},
     {"date", INDEX},
     {"period", INDEX},
     {"geo", INDEX},

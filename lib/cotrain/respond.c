@@ -47,6 +47,7 @@ enum gpnn_status gpnn_respond_check(const struct gpnn_model *model, struct gpnn_
       {gpnn_likelihood_is_of_counts(params->likelihood), "a target of counts"},
       {params->transform.kind != GPNN_TRANSFORM_NONE, "a target that is seen through a transform"},
       {channel->dataset->schema.n_offsets > 0, "a target with offsets"},
+      {gpnn_dataset_has_effects(channel->dataset), "rows whose groups have effects"},
   };
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
     if (refused[i].is_so)

@@ -58,6 +58,11 @@ static struct gpnn_fit_options options_of(const struct gpnn_parameters *given, s
   if (estimation->fixed_lengthscale) options.fixed_lengthscale = covariance->lengthscale[0];
   if (estimation->fixed_kernelscale) options.fixed_kernelscale = covariance->kernelscale;
   if (estimation->fixed_noise) options.fixed_noise = covariance->noise;
+  if (gpnn_parameters_lack_process(given)) { /* there is nothing to estimate again */
+    options.fixed_kernelscale = covariance->kernelscale;
+    options.fixed_noise = covariance->noise;
+    options.steps = 1;
+  }
   options.learn_rotation = relearns_rotation(estimation);
   if (options.learn_rotation) options.second = options.first;
   if (!options.learn_rotation) options.rotation = covariance->rotation;
@@ -100,6 +105,20 @@ static enum gpnn_status take_others(struct gpnn_sample **sample, const struct gp
 
 /* ---- targets ------------------------------------------------------------------------------ */
 
+/* Gives new parameters the effects of groups, of which left-out rows are taken back where they are
+ * predicted; the variances that go with these are those of one row in all. */
+static enum gpnn_status complete_effects(const struct gpnn_parameters *given,
+                                         struct gpnn_parameters *params, struct gpnn_error *err)
+{
+  const struct gpnn_covariance *from = &given->covariance;
+  struct gpnn_covariance *to = &params->covariance;
+  if (given->effects.n_variances == 0) return GPNN_OK;
+  double factor = (from->kernelscale + from->noise) / (to->kernelscale + to->noise);
+  to->kernelscale *= factor;
+  to->noise *= factor;
+  return gpnn_effects_copy(&params->effects, &given->effects, err);
+}
+
 /* Gives new parameters what is not estimated from rows. */
 static enum gpnn_status complete(const struct gpnn_parameters *given,
                                  struct gpnn_parameters *params, struct gpnn_error *err)
@@ -108,6 +127,8 @@ static enum gpnn_status complete(const struct gpnn_parameters *given,
   params->likelihood = given->likelihood;
   params->scale = given->scale;
   params->degrees = given->degrees;
+  enum gpnn_status status = complete_effects(given, params, err);
+  if (status != GPNN_OK) return status;
   params->provenance.has_index = given->provenance.has_index;
   params->provenance.index = given->provenance.index;
   if (given->target == NULL) return GPNN_OK;

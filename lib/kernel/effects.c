@@ -207,6 +207,53 @@ double gpnn_effects_unseen(const struct gpnn_effect_design *design,
   return total;
 }
 
+/* A copy of 'n' items; NULL: there is no memory. */
+static void *copy_items(const void *from, size_t n, size_t item_bytes)
+{
+  void *to = gpnn_alloc(n, 1, item_bytes);
+  if (to != NULL && n > 0) memcpy(to, from, n * item_bytes);
+  return to;
+}
+
+static bool copy_factor(struct gpnn_sparse_factor *to, const struct gpnn_sparse_factor *from)
+{
+  size_t total = from->start[from->n];
+  to->n = from->n;
+  to->order = copy_items(from->order, from->n, sizeof *to->order);
+  to->start = copy_items(from->start, from->n + 1, sizeof *to->start);
+  to->row = copy_items(from->row, total, sizeof *to->row);
+  to->value = copy_items(from->value, total, sizeof *to->value);
+  return to->order != NULL && to->start != NULL && to->row != NULL && to->value != NULL;
+}
+
+static bool copy_posterior(struct gpnn_effect_posterior *to,
+                           const struct gpnn_effect_posterior *from)
+{
+  to->is_linear = from->is_linear;
+  to->n_columns = from->n_columns;
+  to->n_effects = from->n_effects;
+  to->n_all_keys = from->n_all_keys;
+  to->mean = copy_items(from->mean, from->n_columns, sizeof *to->mean);
+  to->n_keys = copy_items(from->n_keys, from->n_effects, sizeof *to->n_keys);
+  to->keys = copy_items(from->keys, from->n_all_keys, sizeof *to->keys);
+  return copy_factor(&to->factor, &from->factor) && to->mean != NULL && to->n_keys != NULL &&
+         to->keys != NULL;
+}
+
+enum gpnn_status gpnn_effects_copy(struct gpnn_effects *to, const struct gpnn_effects *from,
+                                   struct gpnn_error *err)
+{
+  to->unit = from->unit;
+  to->n_variances = from->n_variances;
+  to->variance = copy_items(from->variance, from->n_variances, sizeof *to->variance);
+  bool enough = to->variance != NULL;
+  if (from->posterior != NULL && enough) {
+    to->posterior = calloc(1, sizeof *to->posterior);
+    enough = to->posterior != NULL && copy_posterior(to->posterior, from->posterior);
+  }
+  return enough ? GPNN_OK : gpnn_fail_memory(err, "for the effects");
+}
+
 void gpnn_effect_posterior_free(struct gpnn_effect_posterior *posterior)
 {
   if (posterior == NULL) return;

@@ -105,6 +105,10 @@ size_t gpnn_effects_n_variances(const struct gpnn_schema *schema);
 double gpnn_effects_unseen(const struct gpnn_effect_design *design,
                            const struct gpnn_effects *effects, const double *x);
 
+/* Deep copy into 'to', which must be zeroed.  GPNN_ENOMEM: it can only be released. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_effects_copy(struct gpnn_effects *to, const struct gpnn_effects *from, struct gpnn_error *err);
+
 void gpnn_effect_posterior_free(struct gpnn_effect_posterior *posterior);
 void gpnn_effects_release(struct gpnn_effects *effects);
 

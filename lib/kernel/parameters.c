@@ -340,6 +340,13 @@ void gpnn_parameters_free(struct gpnn_parameters *params, size_t n)
   free(params);
 }
 
+bool gpnn_parameters_lack_process(const struct gpnn_parameters *params)
+{
+  static const double least = 1e-6;
+  return params->effects.n_variances > 0 &&
+         params->covariance.kernelscale < least * params->covariance.noise;
+}
+
 /* ---- omega, which is in a state -------------------------------------------------------------- */
 
 /* The name of the array, which belongs to the target that the parameters name, or to "". */

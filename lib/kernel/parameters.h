@@ -450,6 +450,9 @@ void gpnn_parameters_set_neighbours(struct gpnn_parameters *params, size_t neigh
 /* Keeps the first member only. */
 void gpnn_parameters_drop_members(struct gpnn_parameters *params);
 
+/* True if there are effects of groups and a process that is next to nothing beside the noise. */
+bool gpnn_parameters_lack_process(const struct gpnn_parameters *params);
+
 /* True if the mean function of any member depends on regressors. */
 bool gpnn_parameters_use_regressors(const struct gpnn_parameters *params);
 

@@ -75,7 +75,7 @@ static const struct kind kinds[] = {
     {"grid", is_grid, false, &gpnn_grid_ops},
     {"inducing", is_inducing, true, &gpnn_inducing_ops},
     {"tucker", is_tucker, true, &gpnn_tucker_ops},
-    {"grouped", is_grouped, true, &gpnn_grouped_ops},
+    {"group-effects", is_grouped, true, &gpnn_grouped_ops},
     {"stack", is_stack, true, &gpnn_stack_ops},
     {"polya-gamma", is_polya_gamma, true, &gpnn_polya_gamma_ops},
     {"conjugate", is_conjugate, false, &gpnn_local_ops},

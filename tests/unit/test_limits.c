@@ -227,8 +227,11 @@ static void points_and_features_with_a_unit_have_no_limits(void **state)
 {
   (void)state;
   size_t good = N;
-  static const struct gpnn_feature pair[] = {{0, false}, {1, false}, {1, false}},
-                                   unit[] = {{0, true}, {1, false}, {2, false}};
+  static const struct gpnn_feature pair[] = {{0, false, false},
+                                             {1, false, false},
+                                             {1, false, false}},
+                                   unit[] = {
+                                       {0, true, false}, {1, false, false}, {2, false, false}};
   const struct gpnn_row_source source = {N, 3, read_three, &good, 1};
   struct gpnn_learnt limits = {0};
   struct gpnn_outlier_columns outliers = {0};

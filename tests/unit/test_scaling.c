@@ -294,9 +294,9 @@ static void points_keep_their_shape_when_scaled(void **state)
 {
   (void)state;
   enum { W = 9, KEPT = 6 };
-  static const struct gpnn_feature features[W] = {{0, false}, {1, true},  {1, true},
-                                                  {1, true},  {2, false}, {3, false},
-                                                  {3, false}, {4, false}, {4, false}};
+  static const struct gpnn_feature features[W] = {
+      {0, false, false}, {1, true, false},  {1, true, false},  {1, true, false}, {2, false, false},
+      {3, false, false}, {3, false, false}, {4, false, false}, {4, false, false}};
   static double x[N * W], y[N], z[N * KEPT];
   struct gpnn_rng rng;
   struct gpnn_scaling scaling = {0};
@@ -334,7 +334,8 @@ static void points_keep_their_shape_when_scaled(void **state)
 static void a_point_that_does_not_vary_is_dropped_whole(void **state)
 {
   (void)state;
-  static const struct gpnn_feature features[] = {{0, true}, {0, true}, {0, true}};
+  static const struct gpnn_feature features[] = {
+      {0, true, false}, {0, true, false}, {0, true, false}};
   static const double x[] = {1, 2, 3, 1, 2, 3}, y[] = {1, 2};
   struct gpnn_scaling scaling = {0};
   assert_fails(gpnn_scaling_learn(&scaling, GPNN_SCALING_SCALE, 0, 2, 3, features, x, y, &err),

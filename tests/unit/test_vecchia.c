@@ -225,7 +225,7 @@ static void whitened_squares_are_the_dense_quadratic_form_and_determinant(void *
   struct gpnn_whiten_rows rows = {ROWS, D, 1, ROWS, x, noise, z, lists};
   struct gpnn_jitter jitter = {0, 0};
   assert_ok(gpnn_whiten(&rows, &covariance, lengthscale, 0, ROWS, NULL, 2, residuals, variances,
-                        &jitter, &err));
+                        NULL, &jitter, &err));
   assert_int_equal(jitter.n, 0);
   double squares = 0, logdet = 0;
   for (size_t i = 0; i < ROWS; i++) {
@@ -258,7 +258,7 @@ static void equal_rows_without_noise_stay_finite(void **state)
   struct gpnn_covariance covariance = {.kernel = gpnn_kernel_by_name("rbf"), .kernelscale = 2};
   struct gpnn_whiten_rows rows = {4, 2, 1, 2, x, NULL, z, lists};
   struct gpnn_jitter jitter = {5, 1e-12}; /* of rows before these */
-  assert_ok(gpnn_whiten(&rows, &covariance, lengthscale, 0, 4, NULL, 2, residuals, variances,
+  assert_ok(gpnn_whiten(&rows, &covariance, lengthscale, 0, 4, NULL, 2, residuals, variances, NULL,
                         &jitter, &err));
   assert_int_equal(jitter.n, 7); /* the third and the fourth, whose neighbours are alike */
   assert_close(jitter.most, 2e-10, 1e-12);

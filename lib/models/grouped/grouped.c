@@ -239,14 +239,6 @@ static void add_row(void *context, size_t thread, size_t row)
   if (adding->mean_variance != NULL) adding->mean_variance[at] += spread;
 }
 
-/* True if the process is so small that rows are predicted by their effects alone. */
-static bool is_without_process(const struct gpnn_parameters *parameters)
-{
-  static const double least = 1e-6;
-  const struct gpnn_covariance *covariance = &parameters->covariance;
-  return covariance->kernelscale < least * covariance->noise;
-}
-
 /* Adds the effects of a channel to its predictions of all rows. */
 static enum gpnn_status add_effects(const struct grouped *grouped, size_t c,
                                     const struct gpnn_query *query, double *mean, double *variance,
@@ -255,8 +247,9 @@ static enum gpnn_status add_effects(const struct grouped *grouped, size_t c,
   const struct gpnn_channel *channel = &grouped->channels[c];
   int threads = gpnn_threads_for(grouped->options->threads, query->n);
   size_t d = channel->dataset->d, chunk = query->n < CHUNK ? query->n : CHUNK;
-  size_t m =
-      is_without_process(channel->parameters) ? 0 : gpnn_model_n_weights(grouped->process, c);
+  size_t m = gpnn_parameters_lack_process(channel->parameters)
+                 ? 0
+                 : gpnn_model_n_weights(grouped->process, c);
   int64_t *neighbour = gpnn_alloc(chunk, m, sizeof *neighbour);
   double *weight = gpnn_alloc(chunk, m, sizeof *weight);
   struct scratch *scratch = gpnn_alloc((size_t)threads, 1, sizeof *scratch);

@@ -1,0 +1,135 @@
+#!/usr/bin/env bats
+# Effects of groups: gpnn-index --group-effect, and what is made of them.
+load helper
+
+# make_pupils N [SEED]: rows of 20 schools, whose effects have sd 1, with a smooth function of x and
+# noise of sd .2; the last tenth is of schools that no other rows have.
+make_pupils() {
+  awk -v n="$1" -v seed="${2-1}" 'BEGIN {
+    OFS = "\t"
+    srand(7)
+    for (s = 0; s < 20; s++) effect[s] = normal()
+    srand(seed)
+    print "school", "year", "x", "y"
+    for (i = 0; i < n; i++) {
+      s = int(20 * rand()); x = 2 * rand(); is_new = i >= 0.9 * n
+      print (is_new ? "new" : "school ") s, int(6 * rand()), x, sin(3 * x) + (is_new ? normal() : effect[s]) + 0.2 * normal()
+    }
+  }
+  function normal() { return sqrt(-2 * log(1 - rand())) * cos(6.2831853 * rand()) }'
+}
+
+# make_model: train.tsv (schools that are known), test.tsv, pupils.gpi, pupils.par and pupils.cal.
+make_model() {
+  make_pupils 440 | awk 'NR <= 361' >train.tsv
+  make_pupils 300 2 >test.tsv
+  gpnn-index -q -y y --group-effect school -o pupils.gpi train.tsv
+  gpnn-fit -q --effort fast -o pupils.par pupils.gpi
+  gpnn-calibrate -q -o pupils.cal pupils.gpi -p pupils.par
+}
+
+@test "effects of known groups are predicted, and groups that are new are wide" {
+  make_model
+  gpnn-predict -q pupils.gpi -p pupils.cal test.tsv >out.tsv
+  awk 'NR > 1 { s = ($1 - $2) ^ 2; if (NR <= 271) { known += s; kn++; ksd += $3 } else { new += s; nn++; nsd += $3 } }
+    END { exit !(sqrt(known / kn) < 0.35 && ksd / kn < 0.35 && nsd / nn > 0.7 && nsd / nn < 1.6 && new / nn > 0.3) }' out.tsv ||
+    complain "$(tail -n 5 out.tsv)"
+  gpnn-eval out.tsv >scores
+  awk '$1 == "coverage95" { exit !($2 > 0.9 && $2 < 0.99) }' scores || complain "$(cat scores)"
+}
+
+@test "effects make predictions better than the column as a category, and than without it" {
+  make_model
+  gpnn-predict -q pupils.gpi -p pupils.cal test.tsv | awk 'NR <= 271' | gpnn-eval - >effects
+  gpnn-index -q -y y --drop school -o none.gpi train.tsv
+  gpnn-fit -q --effort fast -o none.par none.gpi
+  gpnn-predict -q none.gpi -p none.par test.tsv | awk 'NR <= 271' | gpnn-eval - >none
+  paste effects none | awk '$1 == "rmse" { exit !($2 < $4 / 2) }' || complain "$(paste effects none)"
+}
+
+@test "results depend neither on threads nor on batches, and rows can be left out" {
+  make_model
+  gpnn-predict -q -j 1 pupils.gpi -p pupils.cal test.tsv >one.tsv
+  gpnn-predict -q -j 2 --batch 7 pupils.gpi -p pupils.cal test.tsv | cmp - one.tsv
+  gpnn-fit -q -j 2 --effort fast -o two.par pupils.gpi
+  cmp two.par pupils.par
+  gpnn-predict -q --loo pupils.gpi -p pupils.cal >loo.tsv
+  gpnn-eval loo.tsv | awk '$1 == "rmse" { exit !($2 > 0.15 && $2 < 0.35) }'
+}
+
+@test "crossed effects and slopes" {
+  make_model
+  gpnn-index -q -y y --group-effect 'school:year,school(x)' -o more.gpi train.tsv
+  gpnn-fit -v --effort fast -o more.par more.gpi 2>messages
+  grep -F 'group effect school:year: sd' messages
+  grep -F 'group effect school(x): sd' messages
+  gpnn-predict -q more.gpi -p more.par test.tsv | awk 'NR <= 271' | gpnn-eval - |
+    awk '$1 == "rmse" { exit !($2 < 0.4) }'
+  gpnn-info more.gpi | grep -q '^section.EFFE'
+}
+
+@test "a process that does not help is left out" {
+  awk 'BEGIN { srand(3); print "g\tx\ty"; for (i = 0; i < 600; i++) print i % 15 "\t" rand() "\t" (i % 15) / 5 + rand() + rand() - rand() }' >flat.tsv
+  gpnn-index -q -y y --group-effect g -o flat.gpi flat.tsv
+  gpnn-fit -v --effort fast -o flat.par flat.gpi 2>messages
+  grep -q 'process: .*: not used' messages
+  gpnn-predict -q flat.gpi -p flat.par flat.tsv | gpnn-eval - | awk '$1 == "rmse" { exit !($2 < 0.55) }'
+}
+
+@test "a group that is missing is one like any other" {
+  make_pupils 330 | awk -F '\t' -v OFS='\t' 'NR > 1 && NR % 9 == 0 { $1 = "NA" } NR < 300' >holes.tsv
+  gpnn-index -q -y y --group-effect school -o holes.gpi holes.tsv
+  gpnn-fit -q --effort fast -o holes.par holes.gpi
+  printf 'school\tyear\tx\nNA\t1\t0.5\nnever seen\t1\t0.5\n' >two.tsv
+  gpnn-predict -q holes.gpi -p holes.par two.tsv >out.tsv
+  awk 'NR == 2 { known = $2 } NR == 3 { new = $2 } END { exit !(known < new) }' out.tsv || complain "$(cat out.tsv)"
+}
+
+@test "tables without names, and of inputs alone" {
+  make_model
+  tail -n +2 train.tsv >bare.tsv
+  gpnn-index -q --no-header -y 4 --group-effect 1 -o bare.gpi bare.tsv
+  gpnn-fit -q --effort fast -o bare.par bare.gpi
+  tail -n +2 test.tsv >whole.tsv
+  gpnn-predict -q --no-header bare.gpi -p bare.par whole.tsv | cut -f 2- >whole.out
+  cut -f 2,3,1 whole.tsv | awk -F '\t' -v OFS='\t' '{ print $2, $3, $1 }' >inputs.tsv
+  gpnn-predict -q --no-header bare.gpi -p bare.par inputs.tsv >inputs.out
+  cmp whole.out inputs.out
+}
+
+@test "what an effect cannot be of" {
+  make_model
+  assert_fails 2 "column 'nowhere'" gpnn-index -y y --group-effect nowhere -o x.gpi train.tsv
+  assert_fails 2 "column 'y' is a target" gpnn-index -y y --group-effect y -o x.gpi train.tsv
+  assert_fails 2 'has the same effect twice' gpnn-index -y y --group-effect school,school -o x.gpi train.tsv
+  assert_fails 2 'groups have no slopes in it' gpnn-index -y y --one-hot year --group-effect 'school(year)' -o x.gpi train.tsv
+  assert_fails 2 'crosses more than 3 columns' gpnn-index -y y --group-effect school:year:x:school -o x.gpi train.tsv
+  awk -F '\t' -v OFS='\t' 'NR > 1 { $1 = "all" } 1' train.tsv >constant.tsv
+  gpnn-index -q -y y --group-effect school -o constant.gpi constant.tsv
+  assert_fails 1 "'school' has one level only" gpnn-fit -o x.par constant.gpi
+  awk -F '\t' -v OFS='\t' 'NR > 1 { $1 = "s" NR } 1' train.tsv >own.tsv
+  gpnn-index -q -y y --group-effect school -o own.gpi own.tsv
+  assert_fails 1 "'school' has 360 effects in 324 rows" gpnn-fit -o x.par own.gpi
+  awk -F '\t' -v OFS='\t' 'NR > 1 { $4 = $4 > 0 ? "high" : "low" } 1' train.tsv >classes.tsv
+  gpnn-index -q -y y --group-effect school -o classes.gpi classes.tsv
+  assert_fails 1 "target 'y' holds classes" gpnn-fit -o x.par classes.gpi
+  assert_fails 2 'do not go together with --transform' gpnn-fit --transform rank -o x.par pupils.gpi
+}
+
+@test "parameters need the effects that they were written with" {
+  make_model
+  gpnn-info pupils.par >text.par
+  assert_fails 1 'which this text lacks' gpnn-predict pupils.gpi -p text.par test.tsv
+  gpnn-index -q -y y --group-effect school -o other.gpi test.tsv
+  assert_fails 1 'those of another index' gpnn-predict other.gpi -p pupils.par test.tsv
+  gpnn-index -q -y y --drop school -o none.gpi train.tsv
+  assert_fails 1 'those of another index' gpnn-predict none.gpi -p pupils.par test.tsv
+}
+
+@test "twenty rows of three groups" {
+  awk 'BEGIN { srand(2); print "g\tx\ty"; for (i = 0; i < 20; i++) print i % 3 "\t" rand() "\t" i % 3 + rand() }' >few.tsv
+  gpnn-index -q -y y --group-effect g -o few.gpi few.tsv
+  gpnn-fit -q -o few.par few.gpi
+  gpnn-calibrate -q -o few.cal few.gpi -p few.par
+  gpnn-predict -q few.gpi -p few.cal few.tsv | awk 'NR > 1 { exit !($2 > -1 && $2 < 4 && $3 > 0 && $3 < 3) }'
+}
