@@ -6,13 +6,13 @@
 
 #include "table/table_private.h"
 
-/* True if a file that begins with 'text' and a delimiter begins with 'magic'. */
+/* True if a file that begins with 'text' and a delimiter or line end begins with 'magic'. */
 static bool begins_with(char delimiter, const char *text, size_t length, const char *magic,
                         size_t magic_bytes)
 {
   size_t compared = length < magic_bytes ? length : magic_bytes;
   return memcmp(text, magic, compared) == 0 &&
-         (compared == magic_bytes || magic[compared] == delimiter);
+         (compared == magic_bytes || magic[compared] == delimiter || magic[compared] == '\n');
 }
 
 /* True if such a file would lose its first bytes as a byte order mark, or be taken for something
