@@ -22,7 +22,7 @@ PATIENCE ?= $(if $(SANITIZE),3,1)
 # ---- libraries ----------------------------------------------------------------------------
 PKG_CONFIG ?= pkg-config
 OBJCOPY ?= objcopy
-LIBRARIES := openblas lapacke zlib nlopt
+LIBRARIES := openblas lapacke zlib nlopt RapidJSON
 ifeq ($(origin DEP_CFLAGS),undefined)
 DEP_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBRARIES) 2>/dev/null)
 endif

@@ -273,7 +273,8 @@ bool open_sees_row(const struct gpnn_table *table)
     n_numbers++;
     n_counted += value == (double)(j + 1);
   }
-  return gpnn_table_has_header(table) && n_numbers > 0 && n_counted < n;
+  return gpnn_table_has_header(table) && !gpnn_table_is_json(table) && n_numbers > 0 &&
+         n_counted < n;
 }
 
 void open_release(struct opened *opened)

@@ -143,7 +143,7 @@ static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *tabl
 static void warn_of_numbers(const struct cli *cli, const struct gpnn_table *table)
 {
   double value;
-  if (!gpnn_table_has_header(table)) return;
+  if (!gpnn_table_has_header(table) || gpnn_table_is_json(table)) return;
   for (size_t j = 0; j < gpnn_table_columns(table); j++) {
     const char *name = gpnn_table_column(table, j);
     if (gpnn_number_read(name, strlen(name), &value) != GPNN_NUMBER_OK) return;

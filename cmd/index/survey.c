@@ -134,7 +134,7 @@ bool survey_sees_row(const struct gpnn_table *table)
     if (gpnn_number_read(name, strlen(name), &value) != GPNN_NUMBER_OK) return false;
     is_fraction = is_fraction || value < 0 || strchr(name, '.') != NULL;
   }
-  return gpnn_table_has_header(table) && is_fraction;
+  return gpnn_table_has_header(table) && !gpnn_table_is_json(table) && is_fraction;
 }
 
 /* Finds which lines before the table, or which comments, have to be skipped. */

@@ -367,7 +367,8 @@ enum gpnn_status gpnn_columns_copy(const struct gpnn_table *table, const struct 
     *value = NAN;
     return GPNN_OK;
   }
-  if (record->numbers == NULL) return gpnn_columns_number(table, record, column, value, err);
+  if (record->numbers == NULL || isnan(record->numbers[column]))
+    return gpnn_columns_number(table, record, column, value, err);
   *value = record->numbers[column];
   return GPNN_OK;
 }

@@ -25,7 +25,6 @@ static const struct gpnn_foreign formats[GPNN_FOREIGN_FORMATS] = {
     {"\x28\xb5\x2f\xfd", 4, THROUGH("zstd")},
     {"\xff\xfe\0\0", 4, "is in UTF-32: iconv -f UTF-32 -t UTF-8 makes it UTF-8"},
     {"\0\0\xfe\xff", 4, "is in UTF-32: iconv -f UTF-32 -t UTF-8 makes it UTF-8"},
-    {"{\"", 2, "is JSON Lines: " THROUGH_PANDAS("json('FILE', lines=True)")},
     {"[{", 2, "is JSON: " THROUGH_PANDAS("json('FILE')")},
     {"[\n", 2, "is JSON: " THROUGH_PANDAS("json('FILE')")},
     {"{\n", 2, "is JSON: " THROUGH_PANDAS("json('FILE')")},

@@ -221,7 +221,8 @@ static enum gpnn_status read_beginning(struct gpnn_table *table, size_t n_skippe
   }
   status = check_beginning(table, err);
   if (status == GPNN_OK) status = skip_lines(table, n_skipped, err);
-  return status == GPNN_OK ? read_first_line(table, err) : status;
+  if (status == GPNN_OK) status = gpnn_table_open_json(table, err);
+  return status == GPNN_OK && !gpnn_table_is_json(table) ? read_first_line(table, err) : status;
 }
 
 static bool is_possible_delimiter(char c)
@@ -285,6 +286,11 @@ bool gpnn_table_is_text(const struct gpnn_table *table)
   return table->npy.n_columns == 0;
 }
 
+bool gpnn_table_is_json(const struct gpnn_table *table)
+{
+  return table->json != NULL;
+}
+
 const char *gpnn_table_before_line(const struct gpnn_table *table)
 {
   return gpnn_table_is_text(table) ? ":" : ": row ";
@@ -313,8 +319,8 @@ const char *gpnn_table_comments(const struct gpnn_table *table)
 
 bool gpnn_table_is_torn(const struct gpnn_table *table)
 {
-  return gpnn_table_is_text(table) && table->at_end && table->start == table->end &&
-         table->ends_in_line;
+  return gpnn_table_is_text(table) && !gpnn_table_is_json(table) && table->at_end &&
+         table->start == table->end && table->ends_in_line;
 }
 
 void gpnn_table_close(struct gpnn_table *table)
@@ -322,6 +328,7 @@ void gpnn_table_close(struct gpnn_table *table)
   if (table == NULL) return;
   gpnn_input_close(table->input);
   gpnn_values_release(&table->values);
+  gpnn_table_close_json(table);
   free(table->buffer);
   free(table->fields);
   free(table->unquoted);

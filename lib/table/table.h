@@ -1,5 +1,5 @@
 /*
- * table: CSV and TSV records in, fields out (the format of gpnn-table(5)).
+ * table: CSV, TSV and JSON Lines in, records and their fields out (the format of gpnn-table(5)).
  *
  * Calling sequence:
  *
@@ -19,6 +19,10 @@
  * gpnn_table_next() then returns.  A table of a header alone has no records: the first call of
  * gpnn_table_next() returns GPNN_END.  Every record has as many fields, at least one, as the first
  * line.
+ *
+ * A table whose first line begins with an object of JSON is JSON Lines: the members of that object
+ * name the columns, whatever the options say of a header, and each line is a record, in which
+ * members that an object lacks are empty fields.
  *
  * A .npy file (table/npy.h), recognised from its first bytes, is a table without a header, whatever
  * the options say; its records are its rows.
@@ -77,10 +81,11 @@ struct gpnn_record {
                 */
   size_t n_fields;
   const struct gpnn_field *fields; /* n_fields of them */
-  const double *numbers;           /* NULL, or the fields of a row of a .npy file; NaN: missing, and
-                                      the field is empty */
-  const char *raw;                 /* the record as it stands in the file, without its line end; for
-                                      a .npy file a line of its fields */
+  const double *numbers; /* NULL, or the fields of a row of a .npy file; NaN: missing, and the field
+                            is empty; or the numbers of an object where the notation has others;
+                            NaN: the field's text counts */
+  const char *raw;       /* the record as it stands in the file, without its line end; for a .npy
+                            file or an object a line of its fields */
   size_t raw_length;
 };
 
@@ -106,8 +111,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_table_open(struct gpnn_table **table, cons
  *
  *   GPNN_END      there are no more records
  *   GPNN_EDATA    this record is malformed: it has another number of fields than the first line, or
- *                 text after a closing quote.  '*record' has its line and raw bytes but no fields,
- *                 and the next call goes on with the record that follows.
+ *                 text after a closing quote, or is no object of JSON with names of the first, each
+ *                 once.  '*record' has its line and raw bytes but no fields, and the next call goes
+ *                 on with the record that follows.
  *   GPNN_EFORMAT  the rest of the table cannot be read: a quote is never closed, there is a NUL
  *                 byte, gzip data are damaged, or a .npy file is shorter or longer than its header
  *                 says
@@ -137,6 +143,7 @@ const struct gpnn_values *gpnn_table_values(const struct gpnn_table *table);
 size_t gpnn_table_columns(const struct gpnn_table *table); /* how many there are, at least 1 */
 bool gpnn_table_is_text(
     const struct gpnn_table *table); /* false: a .npy file, which has no lines */
+bool gpnn_table_is_json(const struct gpnn_table *table); /* JSON Lines */
 
 /* What stands in messages between the table's name and the number of a line: ":", or ": row " for a
  * .npy file. */
@@ -146,8 +153,8 @@ const char *gpnn_table_before_line(const struct gpnn_table *table);
  * Names may be empty or occur twice.  The pointer belongs to the table. */
 const char *gpnn_table_column(const struct gpnn_table *table, size_t j);
 
-/* The header line as it stands in the file, without line end and byte order mark; empty if the
- * table has no header.  The text belongs to the table. */
+/* The header line as it stands in the file, without line end and byte order mark, or of JSON Lines
+ * a line of the names; empty if the table has no header.  The text belongs to the table. */
 struct gpnn_field gpnn_table_header(const struct gpnn_table *table);
 
 /* The comments that come before the first line, if the notation says what begins one; each ends
@@ -155,7 +162,8 @@ struct gpnn_field gpnn_table_header(const struct gpnn_table *table);
 const char *gpnn_table_comments(const struct gpnn_table *table);
 
 /* Once all was read: true if there was no record; and if the last line has no end, as of a file
- * that was cut off, where half a number looks like one.  False of a .npy file. */
+ * that was cut off, where half a number looks like one.  False of a .npy file and of JSON Lines,
+ * whose objects have ends of their own. */
 bool gpnn_table_is_empty(const struct gpnn_table *table);
 bool gpnn_table_is_torn(const struct gpnn_table *table);
 

@@ -285,7 +285,7 @@ size_t gpnn_table_preamble(const struct gpnn_table *table)
   char delimiter = 0;
   enum { FEWEST = 3 };
   struct regular best = {1, FEWEST - 1, 0, 0, 0};
-  if (table->bytes_dropped) return 0;
+  if (table->bytes_dropped || gpnn_table_is_json(table)) return 0;
   for (size_t i = 0; i < N_CANDIDATES; i++) {
     struct regular regular = find_regular(table, candidates[i]);
     if (regular.n_fields < 2 || regular.n_lines <= best.n_lines || !begins_with_names(&regular))

@@ -47,7 +47,9 @@ struct gpnn_table {
   size_t unquoted_capacity, unquoted_used;
 
   struct gpnn_npy npy; /* no columns: the table is text */
-  double *numbers;     /* of its last record, if it is not */
+  double *numbers;     /* of its last record, if it is not, or if its values are not plain JSON */
+
+  struct gpnn_table_json *json; /* owned; NULL: the table is not JSON Lines */
 
   size_t n_columns; /* 0 until the first line is read */
   char **columns;   /* into 'names' */
@@ -124,15 +126,33 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_table_open_npy(struct gpnn_table *table,
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_table_next_npy(struct gpnn_table *table, struct gpnn_record *record, struct gpnn_error *err);
 
+/* Opens a table whose first line, from table->start on, is an object of JSON: sets the names of the
+ * columns, and all that a first line determines.  If it is not, 'json' stays NULL, and only blank
+ * lines and comments are consumed.  GPNN_EDATA: the object is none that a table can begin with. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_table_open_json(struct gpnn_table *table,
+                                                      struct gpnn_error *err);
+
+/* gpnn_table_next() for JSON Lines. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_table_next_json(struct gpnn_table *table, struct gpnn_record *record, struct gpnn_error *err);
+
+/* Frees what gpnn_table_open_json() made; nothing if that was nothing. */
+void gpnn_table_close_json(struct gpnn_table *table);
+
 /* Goes on to the record after this one. */
 void gpnn_table_consume(struct gpnn_table *table, const struct gpnn_extent *extent);
+
+/* ---- table_write.c ------------------------------------------------------------------------ */
+
+/* True if gpnn_table_write_field() puts a field into quotes. */
+bool gpnn_table_needs_quotes(char delimiter, const char *text, size_t length);
 
 /* ---- foreign.c ---------------------------------------------------------------------------- */
 
 /* Files of other formats that people have tables in are recognised by how they begin, so that a
  * message can say what to do with them. */
 
-enum { GPNN_FOREIGN_FORMATS = 13, GPNN_FOREIGN_MAGIC_BYTES = 10 };
+enum { GPNN_FOREIGN_FORMATS = 12, GPNN_FOREIGN_MAGIC_BYTES = 10 };
 
 struct gpnn_foreign {
   char magic[GPNN_FOREIGN_MAGIC_BYTES]; /* how its files begin, which no text does */

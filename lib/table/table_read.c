@@ -146,8 +146,11 @@ enum gpnn_status gpnn_table_find_line(struct gpnn_table *table, struct gpnn_exte
   size_t length = 0;
   bool has_end = false;
   enum gpnn_status status = find_line_end(table, 0, &length, &has_end, err);
-  *extent = (struct gpnn_extent){length, length + has_end, 1};
-  return status == GPNN_OK && extent->n_bytes == 0 ? GPNN_END : status;
+  if (status != GPNN_OK) return status;
+  if (length + has_end == 0) return GPNN_END;
+  bool has_cr = length > 0 && table->buffer[table->start + length - 1] == '\r';
+  *extent = (struct gpnn_extent){length - has_cr, length + has_end, 1};
+  return GPNN_OK;
 }
 
 /* Sets '*answer' to whether a comment begins here. */
@@ -190,7 +193,6 @@ static enum gpnn_status keep_comment(struct gpnn_table *table, size_t length,
 {
   const char *comment = table->buffer + table->start;
   size_t at = table->comments_length;
-  if (length > 0 && comment[length - 1] == '\r') length--;
   if (!gpnn_grow(&table->comments, &table->comments_capacity, at + length + 2, 1))
     return gpnn_fail_memory(err, "for comments");
   memcpy(table->comments + at, comment, length);
@@ -206,8 +208,8 @@ enum gpnn_status gpnn_table_find_next(struct gpnn_table *table, struct gpnn_exte
     bool is_comment;
     enum gpnn_status status = begins_comment(table, &is_comment, err);
     if (status == GPNN_OK)
-      status = is_comment ? gpnn_table_find_line(table, extent, err)
-                          : gpnn_table_find_record(table, extent, err);
+      status = is_comment || table->json != NULL ? gpnn_table_find_line(table, extent, err)
+                                                 : gpnn_table_find_record(table, extent, err);
     if (status == GPNN_OK && is_comment && table->n_columns == 0)
       status = keep_comment(table, extent->length, err);
     if (status != GPNN_OK || (!is_comment && !is_blank_record(table, extent))) return status;
@@ -405,6 +407,7 @@ enum gpnn_status gpnn_table_next(struct gpnn_table *table, struct gpnn_record *r
                                  struct gpnn_error *err)
 {
   if (table->npy.n_columns > 0) return gpnn_table_next_npy(table, record, err);
+  if (table->json != NULL) return gpnn_table_next_json(table, record, err);
   struct gpnn_extent extent;
   size_t n_fields = 0;
   enum gpnn_status status = GPNN_OK;

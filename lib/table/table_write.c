@@ -22,6 +22,7 @@ static bool begins_other_file(char delimiter, const char *text, size_t length)
   static const char *const beginnings[] = {GPNN_TABLE_BOM,    "\xff\xfe", /* UTF-16 */
                                            "\xfe\xff",        "\x1f\x8b", /* gzip */
                                            GPNN_TABLE_PARAMS, GPNN_NPY_MAGIC};
+  if (length > 0 && memchr("-0123456789", *text, 11) != NULL) return false; /* as most do */
   for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
     if (begins_with(delimiter, text, length, beginnings[i], strlen(beginnings[i]))) return true;
   for (size_t i = 0; i < GPNN_FOREIGN_FORMATS; i++) {
@@ -32,7 +33,7 @@ static bool begins_other_file(char delimiter, const char *text, size_t length)
 }
 
 /* A tab, or a comma unless tabs delimit, could be detected as the delimiter of a header. */
-static bool needs_quotes(char delimiter, const char *text, size_t length)
+bool gpnn_table_needs_quotes(char delimiter, const char *text, size_t length)
 {
   if (begins_other_file(delimiter, text, length)) return true;
   if (length == 0 && delimiter == ' ') return true; /* or else there is no field */
@@ -46,7 +47,8 @@ static bool needs_quotes(char delimiter, const char *text, size_t length)
 enum gpnn_status gpnn_table_write_field(struct gpnn_output *output, char delimiter,
                                         const char *text, size_t length, struct gpnn_error *err)
 {
-  if (!needs_quotes(delimiter, text, length)) return gpnn_output_write(output, text, length, err);
+  if (!gpnn_table_needs_quotes(delimiter, text, length))
+    return gpnn_output_write(output, text, length, err);
   enum gpnn_status status = gpnn_output_write(output, "\"", 1, err);
   while (status == GPNN_OK && length > 0) {
     const char *quote = memchr(text, '"', length);
