@@ -53,8 +53,9 @@ static const struct cli_tool tool = {
                "every row of TEST.  Without TEST, keep what was learnt.  A report tells what was\n"
                "done, and how good predictions are.",
     .related = "Step by step: gpnn-split, gpnn-index, gpnn-fit, gpnn-calibrate, gpnn-predict,\n"
-               "gpnn-eval; also gpnn-info, gpnn-plot, gpnn-simulate, gpnn-grid, gpnn-sparse,\n"
-               "gpnn-tucker, gpnn-combine, gpnn-linear, gpnn-ask, gpnn-answer, gpnn-absorb.",
+               "gpnn-eval; also gpnn-info, gpnn-explain, gpnn-plot, gpnn-simulate, gpnn-grid,\n"
+               "gpnn-sparse, gpnn-tucker, gpnn-combine, gpnn-linear, gpnn-ask, gpnn-answer,\n"
+               "gpnn-absorb.",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS | CLI_REPORT,
     .min_operands = 1,
     .max_operands = 2,

@@ -376,6 +376,10 @@ words_of() {
   examples_of man/gpnn-combine.1
 }
 
+@test "the examples of gpnn-explain(1)" {
+  examples_of man/gpnn-explain.1
+}
+
 @test "the examples of gpnn-ask(1)" {
   examples_of man/gpnn-ask.1
 }

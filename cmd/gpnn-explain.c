@@ -1,0 +1,32 @@
+/* gpnn-explain: an index and parameters in, what has been learnt out. */
+#include "cmd/common/cli.h"
+#include "cmd/explain/explain.h"
+
+#define ARGUMENTS struct explain_arguments
+
+static const struct cli_option options[] = {
+    CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
+    CLI_TEXT(0, "targets", target, "NAME", "the target, if there are several"),
+    CLI_COUNT(0, "top", top, "N", "rows: training rows to list (10)", 1, 1e6,
+              .of = EXPLAIN_NEIGHBOURS),
+    CLI_FLAG(0, "json", json, "one JSON object"),
+};
+
+static const struct cli_tool tool = {
+    .name = "gpnn-explain",
+    .synopsis = "KIND [OPTION...] -p PARAMS INDEX [TABLE]",
+    .purpose = "Explain what a model has learnt.  KIND is\n"
+               "  rows         the training rows that each row of TABLE is predicted from",
+    .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS,
+    .min_operands = 2,
+    .max_operands = 3,
+    .first_operand = explain_kind_name,
+    CLI_OPTIONS(options),
+    .resolve = explain_resolve,
+    .run = explain_run};
+
+int main(int argc, char **argv)
+{
+  struct explain_arguments arguments = EXPLAIN_ARGUMENTS_INIT;
+  return cli_main(&tool, &arguments, argc, argv);
+}

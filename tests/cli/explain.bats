@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# gpnn-explain: what a model has learnt.
+
+load helper
+
+# Parts of each row must add up to its mean: sums PARTS-FILE PREDICTIONS.
+sums() {
+  column mean "$2" >means
+  awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { sum[$1] += $at["part"] }
+    END { for (i = 1; i in sum; i++) printf "%.17g\n", sum[i] }' "$1" >sums
+  paste means sums | awk -F '\t' '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-12) { print; bad = 1 } }
+    END { exit bad || NR == 0 }'
+}
+
+@test "the parts of a row add up to its mean" {
+  make_model 300 40 30 20
+  gpnn-explain rows -p t.par t.gpi test.tsv >rows.tsv
+  gpnn-predict -p t.par t.gpi test.tsv >p.tsv
+  sums rows.tsv p.tsv
+  head -n 1 rows.tsv | diff - <(printf 'row\tsource\trank\ttraining\tdistance\tweight\ttarget\tpart\tmean\tsd\tof_noise\tof_distance\tdisagreement\n')
+  # A mean function, ten rows and the others of each.
+  assert_equal "$(grep -c . rows.tsv)" $((40 * 12 + 1))
+  gpnn-explain rows --top 1000 -p t.par t.gpi test.tsv >all.tsv
+  sums all.tsv p.tsv
+  assert_equal "$(grep -c . all.tsv)" $((40 * 21 + 1))
+  diff <(awk '$2 == "row" && $3 == 1' rows.tsv | cut -f 10) <(column sd p.tsv)
+  gpnn-explain rows -j 1 -p t.par t.gpi test.tsv | diff - rows.tsv
+  gpnn-explain rows -p t.par t.gpi <test.tsv | diff - rows.tsv
+}
+
+@test "training rows are those of the table, with their targets" {
+  make_model 300 40 30 20
+  gpnn-explain rows -p t.par t.gpi test.tsv | awk '$2 == "row" { print $4 "\t" $7 }' | sort -u >found
+  awk 'NR > 1 { print NR - 1 "\t" $3 }' train.tsv | sort >there
+  assert_equal "$(join -t $'\t' found there | awk -F '\t' '{ d = $2 - $3 } d * d > 1e-24' | wc -l)" 0
+  assert_equal "$(join -t $'\t' found there | wc -l)" "$(wc -l <found)"
+  # A training row is predicted from itself.
+  sed -n '1p;8p' train.tsv >seventh.tsv
+  gpnn-index --calibration-rows 0 -o all.gpi train.tsv
+  make_parameters matern32 0.5 1 1e-6 20 >sure.par
+  gpnn-explain rows --top 1 -p sure.par all.gpi seventh.tsv | awk '$2 == "row" { print $4, $5, ($6 > 0.99) }' >own
+  assert_equal "$(cat own)" '7 0 1'
+}
+
+@test "what a member of a stack adds is told apart" {
+  make_model 200 15 20 20
+  {
+    cat t.par
+    printf 'likelihood\tlocal\nweight\t0.7\nmember\t2\n'
+    make_parameters exp 0.8 1.5 0.02 30
+    printf 'weight\t0.3\n'
+  } >stack.par
+  gpnn-explain rows -p stack.par t.gpi test.tsv >rows.tsv
+  gpnn-predict -p stack.par t.gpi test.tsv >p.tsv
+  sums rows.tsv p.tsv
+  assert_equal "$(column member rows.tsv | sort -u | paste -sd ' ')" '1 2'
+}
+
+@test "offsets, transforms and counts" {
+  make_table 200 2 | awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "base" : NR % 7 }' >train.tsv
+  gpnn-index -q --offset base -y y -o t.gpi train.tsv
+  make_parameters matern32 0.5 1 0.04 20 >t.par
+  head -n 20 train.tsv >test.tsv
+  gpnn-explain rows -p t.par t.gpi test.tsv >rows.tsv
+  gpnn-predict -p t.par t.gpi test.tsv >p.tsv
+  sums rows.tsv p.tsv
+  gpnn-index -q -y y -o u.gpi <(make_table 200 2 | awk -F '\t' -v OFS='\t' 'NR > 1 { $3 = exp($3) } 1')
+  gpnn-fit -q --effort fast --transform log u.gpi >u.par
+  gpnn-explain rows -v -p u.par u.gpi test.tsv 2>notes >rows.tsv
+  grep -q 'parts add up to the latent function' notes
+  gpnn-predict -p u.par u.gpi test.tsv | column mean >means
+  diff <(awk '$2 == "mean-function"' rows.tsv | cut -f 9) means
+}
+
+@test "classes have weights, a label and its probability" {
+  make_table 200 2 | awk -F '\t' -v OFS='\t' 'NR > 1 { $3 = $3 > 3 ? "high" : "low" } 1' >train.tsv
+  head -n 20 train.tsv >test.tsv
+  gpnn-index -q --classes -o t.gpi train.tsv
+  gpnn-fit -q --effort fast t.gpi >t.par
+  gpnn-explain rows --top 2 -p t.par t.gpi test.tsv >rows.tsv
+  head -n 1 rows.tsv | diff - <(printf 'row\tsource\trank\ttraining\tdistance\tweight\ttarget\tlabel\tp\n')
+  diff <(awk '$3 == 1' rows.tsv | cut -f 8) <(gpnn-predict -p t.par t.gpi test.tsv | column label)
+  assert_equal "$(awk '$2 == "row"' rows.tsv | cut -f 7 | sort -u | paste -sd ' ')" 'high low'
+}
+
+@test "an object of JSON nests" {
+  make_model 60 3 0 5
+  gpnn-explain rows --top 2 --json -p t.par t.gpi test.tsv | json >values
+  assert_equal "$(grep -c 'part	' values)" 12
+  gpnn-explain rows --json -p t.par t.gpi <(head -n 1 test.tsv) | diff - <(echo '{"rows": []}')
+}
+
+@test "rows that lack inputs are left out, bad ones are told" {
+  make_model 100 5 10 10
+  sed '3s/^[^\t]*/NA/' test.tsv >gap.tsv
+  gpnn-explain rows -p t.par t.gpi gap.tsv 2>notes | column row | sort -u >rows
+  assert_equal "$(paste -sd ' ' rows)" '1 3 4 5'
+  grep -q '^gpnn-explain: gap.tsv: 1 rows lack inputs' notes
+  sed '3s/^[^\t]*/x/' test.tsv >bad.tsv
+  assert_fails 1 "bad.tsv:3: column 'x1': not a number: \"x\"" gpnn-explain rows -o rows.tsv -p t.par t.gpi bad.tsv
+  cut -f 2 test.tsv >narrow.tsv
+  assert_fails 1 "x1" gpnn-explain rows -p t.par t.gpi narrow.tsv
+}
+
+@test "what has no rows is refused by name" {
+  make_model 100 5 10 10
+  gpnn-sparse -q -o t.gpm t.gpi
+  assert_fails 1 't.gpm is a model file, which has no training rows: explain the index that it was made from' \
+    gpnn-explain rows t.gpm test.tsv
+  assert_fails 2 'no such kind: "columns"; KIND is rows' gpnn-explain columns -p t.par t.gpi test.tsv
+  assert_fails 1 'did you swap the operands' gpnn-explain rows -p t.par test.tsv t.gpi
+  assert_fails 2 'cannot both be standard input' gpnn-explain rows t.gpi </dev/null
+  assert_fails 2 '"test.tsv" is an input, which would be overwritten' gpnn-explain rows -p t.par -o test.tsv t.gpi test.tsv
+}
