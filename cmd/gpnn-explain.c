@@ -9,6 +9,12 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "targets", target, "NAME", "the target, if there are several"),
     CLI_COUNT(0, "top", top, "N", "rows: training rows to list (10)", 1, 1e6,
               .of = EXPLAIN_NEIGHBOURS),
+    CLI_TEXT('x', "inputs", inputs, "LIST", "these columns (all)", .of = EXPLAIN_COLUMNS),
+    CLI_TEXT(0, "with", with, "TABLE", "on the rows of TABLE", .of = EXPLAIN_SAMPLE),
+    CLI_COUNT('c', "rows", rows, "N", "on N rows at most (1000)", 1, 1e7, .of = EXPLAIN_SAMPLE),
+    CLI_COUNT(0, "repeats", repeats, "N", "permutations of a column (3)", 1, 1000,
+              .of = EXPLAIN_PERMUTED),
+    SKIP_OPTION(skip_bad, "leave bad rows of TABLE out; all: however many"),
     CLI_FLAG(0, "json", json, "one JSON object"),
 };
 
@@ -16,8 +22,9 @@ static const struct cli_tool tool = {
     .name = "gpnn-explain",
     .synopsis = "KIND [OPTION...] -p PARAMS INDEX [TABLE]",
     .purpose = "Explain what a model has learnt.  KIND is\n"
-               "  rows         the training rows that each row of TABLE is predicted from",
-    .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS,
+               "  rows         the training rows that each row of TABLE is predicted from\n"
+               "  importance   what is lost without a column",
+    .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS | CLI_SEEDED | CLI_PROGRESS,
     .min_operands = 2,
     .max_operands = 3,
     .first_operand = explain_kind_name,

@@ -12,7 +12,7 @@
 #include "cmd/common/json.h"
 #include "cmd/common/open.h"
 #include "cmd/common/report.h"
-#include "dataset/reader.h"
+#include "cmd/common/rows.h"
 #include "likelihood/conformal.h"
 
 /* Zeroed: none yet. */
@@ -287,28 +287,9 @@ static enum gpnn_status read_table(const struct cli *cli, const struct calibrate
                                    const struct gpnn_channel *channel,
                                    struct gpnn_reader_rows *rows, struct gpnn_error *err)
 {
-  const struct gpnn_dataset *dataset = channel->dataset;
-  struct gpnn_table *table = NULL;
-  bool inputs_only = a->like != NULL;
-  bool reads_regressors = !inputs_only && gpnn_parameters_use_regressors(channel->parameters);
-  if (a->with == NULL && a->like == NULL) return GPNN_OK;
-  enum gpnn_status status = open_table(cli, dataset, inputs_only ? a->like : a->with, &table, err);
-  if (status == GPNN_OK)
-    status = gpnn_reader_rows_read(rows, dataset, table, inputs_only, reads_regressors,
-                                   a->skip_bad != SKIP_NONE, err);
-  if (status == GPNN_OK) status = skip_check(cli, a->skip_bad, table, &rows->skipped, rows->n, err);
-  if (status == GPNN_OK && rows->n_lacking > 0)
-    cli_note(cli, "%s: %zu rows lack the target", gpnn_table_name(table), rows->n_lacking);
-  if (status == GPNN_OK && rows->n_unseen > 0)
-    cli_warn(cli, "%s: %zu row%s of classes that no training row is of %s left out",
-             gpnn_table_name(table), rows->n_unseen, rows->n_unseen == 1 ? "" : "s",
-             rows->n_unseen == 1 ? "is" : "are");
-  if (status == GPNN_OK && rows->n == 0)
-    status = gpnn_fail(err, GPNN_EDATA, "%s: no rows to calibrate on", gpnn_table_name(table));
-  if (status == GPNN_OK) warn_if_torn(cli, table);
-  gpnn_table_close(table);
-  if (status == GPNN_OK && !inputs_only) gpnn_reader_rows_shuffle(rows, dataset->d, cli->seed);
-  return status;
+  const char *path = a->like != NULL ? a->like : a->with;
+  if (path == NULL) return GPNN_OK;
+  return rows_read(cli, path, channel, a->like != NULL, a->skip_bad, "to calibrate on", rows, err);
 }
 
 static enum gpnn_status calibrate(const struct cli *cli, const struct calibrate_arguments *a,

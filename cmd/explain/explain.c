@@ -8,6 +8,7 @@ static const struct explain_kind {
   enum gpnn_status (*run)(struct explaining *e, struct gpnn_error *err);
 } kinds[] = {
     {"rows", EXPLAIN_NEIGHBOURS | EXPLAIN_TABLE, explain_rows},
+    {"importance", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_PERMUTED, explain_importance},
 };
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
@@ -38,15 +39,24 @@ static struct cli without_kind(const struct cli *cli)
   return rest;
 }
 
-/* What is given in vain is a mistake. */
-static bool check_meaning(const struct cli *cli, const struct explain_arguments *a)
+/* The table that a kind reads; NULL: none. */
+static const char *table_of(const struct cli *rest, const struct explain_arguments *a)
 {
-  const char *misplaced = cli_misplaced(cli, EXPLAIN_ALL & ~a->kind->has);
+  return (a->kind->has & EXPLAIN_TABLE) != 0 ? cli_operand(rest, 1) : a->with;
+}
+
+/* What is given in vain is a mistake. */
+static bool check_meaning(const struct cli *rest, const struct explain_arguments *a)
+{
+  const char *misplaced = cli_misplaced(rest, EXPLAIN_ALL & ~a->kind->has);
   if (misplaced != NULL)
-    return cli_refuse(cli, "--%s does not apply to %s", misplaced, a->kind->name);
-  if (cli->n_operands > 1 && (a->kind->has & EXPLAIN_TABLE) == 0)
-    return cli_refuse(cli, "%s reads an index and no table", a->kind->name);
-  return true;
+    return cli_refuse(rest, "--%s does not apply to %s", misplaced, a->kind->name);
+  if (rest->n_operands > 1 && (a->kind->has & EXPLAIN_TABLE) == 0)
+    return cli_refuse(rest, "%s reads an index and no table%s", a->kind->name,
+                      (a->kind->has & EXPLAIN_SAMPLE) != 0 ? " but that of --with" : "");
+  misplaced = table_of(rest, a) == NULL ? cli_misplaced(rest, CLI_OF_TABLE) : NULL;
+  return misplaced == NULL ||
+         cli_refuse(rest, "--%s applies to the rows of a TABLE, which is not given", misplaced);
 }
 
 bool explain_resolve(const struct cli *cli, void *arguments)
@@ -56,15 +66,14 @@ bool explain_resolve(const struct cli *cli, void *arguments)
   a->kind = find_kind(cli);
   if (a->kind == NULL || !check_meaning(&rest, a) || !open_default_params(&rest, &a->params))
     return false;
-  bool reads_table = (a->kind->has & EXPLAIN_TABLE) != 0;
-  if (reads_table && a->params != NULL && strcmp(a->params, "-") == 0 &&
-      strcmp(cli_operand(&rest, 1), "-") == 0)
+  const char *table = table_of(&rest, a);
+  if (table != NULL && a->params != NULL && strcmp(a->params, "-") == 0 && strcmp(table, "-") == 0)
     return cli_refuse(cli,
                       "parameters and table cannot both be standard input: name the parameters "
                       "with -p");
   return cli_check_overwrite(cli, cli->output, cli_operand(&rest, 0)) &&
          cli_check_overwrite(cli, cli->output, a->params) &&
-         (!reads_table || cli_check_overwrite(cli, cli->output, cli_operand(&rest, 1)));
+         cli_check_overwrite(cli, cli->output, table);
 }
 
 /* ---- the tool ----------------------------------------------------------------------------- */

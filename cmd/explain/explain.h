@@ -13,24 +13,31 @@
 #include "cmd/common/cli.h"
 #include "cmd/common/json.h"
 #include "cmd/common/open.h"
+#include "cmd/common/rows.h"
+#include "explain/columns.h"
 
 /* What a kind may lack, for cli_misplaced(). */
 enum {
   EXPLAIN_NEIGHBOURS = CLI_OF_OWN, /* rows of training that are listed */
   EXPLAIN_TABLE = 2 * EXPLAIN_NEIGHBOURS,
-  EXPLAIN_ALL = 2 * EXPLAIN_TABLE - EXPLAIN_NEIGHBOURS,
+  EXPLAIN_COLUMNS = 2 * EXPLAIN_TABLE,  /* that are chosen */
+  EXPLAIN_SAMPLE = 2 * EXPLAIN_COLUMNS, /* rows that stand for all */
+  EXPLAIN_PERMUTED = 2 * EXPLAIN_SAMPLE,
+  EXPLAIN_ALL = 2 * EXPLAIN_PERMUTED - EXPLAIN_NEIGHBOURS,
 };
 
 struct explain_arguments {
-  const char *params, *target; /* NULL: not given */
-  size_t top;
+  const char *params, *target, *inputs, *with; /* NULL: not given */
+  enum skip_bad skip_bad;
+  size_t top, repeats;
+  size_t rows; /* 0: not given */
   bool json;
   const struct explain_kind *kind; /* explain_resolve() finds it */
 };
 
 #define EXPLAIN_ARGUMENTS_INIT \
   {                            \
-    .top = 10                  \
+    .top = 10, .repeats = 3    \
   }
 
 struct explaining {
@@ -53,10 +60,22 @@ GPNN_MUST_CHECK enum gpnn_status explain_run(const struct cli *cli, void *argume
 
 /* One of each kind. */
 enum gpnn_status explain_rows(struct explaining *e, struct gpnn_error *err);
+enum gpnn_status explain_importance(struct explaining *e, struct gpnn_error *err);
 
 /* True if the mean of the target is not its latent function times a unit, as it is of a count or
  * seen through a transform. */
 bool explain_is_warped(const struct explaining *e);
+
+/*
+ * Finds the columns of the model, and among them those that -x asks for, in its order, or all:
+ * '*chosen' ('*n' of them, 0 before), which the caller frees, as it releases '*columns', which is
+ * zeroed before, also after a failure.  GPNN_EINVAL: there is no such column, or it is named twice.
+ * GPNN_EDATA: whitening has mixed them.
+ */
+GPNN_MUST_CHECK enum gpnn_status explain_find_columns(const struct explaining *e,
+                                                      struct gpnn_explain_columns *columns,
+                                                      const struct gpnn_explain_column ***chosen,
+                                                      size_t *n, struct gpnn_error *err);
 
 /* ---- tables (sheet.c) -------------------------------------------------------------------------
  */

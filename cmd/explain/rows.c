@@ -39,6 +39,7 @@ struct listing {
   struct sheet sheet;
   bool is_warped;
   size_t n_read, n_incomplete, n_unseen;
+  struct gpnn_skipped skipped;
   struct gpnn_counts counts;
   /* The rows of a batch. */
   struct gpnn_predict_rows rows;
@@ -175,8 +176,14 @@ static enum gpnn_status read_batch(struct listing *l, struct gpnn_error *err)
       status = gpnn_reader_offsets(&l->reader, &record, l->offsets + i * q, err);
     if (status == GPNN_OK && l->rows.exposure != NULL)
       status = gpnn_reader_exposure(&l->reader, &record, &l->exposure[i], err);
-    if (status != GPNN_OK) continue;
+    if (status == GPNN_END) break;
     l->row[i] = ++l->n_read;
+    if (status == GPNN_EDATA && l->e->a->skip_bad != SKIP_NONE) {
+      gpnn_skipped_add(&l->skipped, &record, err);
+      status = GPNN_OK;
+      continue;
+    }
+    if (status != GPNN_OK) break;
     bool lacks = gpnn_row_is_incomplete(d, l->x + i * d);
     l->n_incomplete += lacks;
     l->rows.n += !lacks;
@@ -405,6 +412,8 @@ enum gpnn_status explain_rows(struct explaining *e, struct gpnn_error *err)
     if (status == GPNN_OK && l.rows.n > 0) status = explain_batch(&l, err);
     for (size_t i = 0; i < l.rows.n && status == GPNN_OK; i++) write_row(&l, i);
   }
+  if (status == GPNN_OK)
+    status = skip_check(e->cli, e->a->skip_bad, l.table, &l.skipped, l.n_read - l.skipped.n, err);
   status = sheet_close(&l.sheet, status, err);
   if (status == GPNN_OK) report(&l);
   release(&l);

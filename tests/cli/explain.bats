@@ -98,6 +98,9 @@ sums() {
   grep -q '^gpnn-explain: gap.tsv: 1 rows lack inputs' notes
   sed '3s/^[^\t]*/x/' test.tsv >bad.tsv
   assert_fails 1 "bad.tsv:3: column 'x1': not a number: \"x\"" gpnn-explain rows -o rows.tsv -p t.par t.gpi bad.tsv
+  gpnn-explain rows --skip-bad -p t.par t.gpi bad.tsv 2>notes | column row | sort -u >rows
+  assert_equal "$(paste -sd ' ' rows)" '1 3 4 5'
+  grep -q "bad.tsv: 1 of 5 rows left out" notes
   cut -f 2 test.tsv >narrow.tsv
   assert_fails 1 "x1" gpnn-explain rows -p t.par t.gpi narrow.tsv
 }
@@ -111,4 +114,68 @@ sums() {
   assert_fails 1 'did you swap the operands' gpnn-explain rows -p t.par test.tsv t.gpi
   assert_fails 2 'cannot both be standard input' gpnn-explain rows t.gpi </dev/null
   assert_fails 2 '"test.tsv" is an input, which would be overwritten' gpnn-explain rows -p t.par -o test.tsv t.gpi test.tsv
+}
+
+# ---- importance --------------------------------------------------------------------------------
+
+# y depends on x1, on x2 a little, and on neither of the others; same is constant.
+make_columns() {
+  make_table "$1" 4 "${2-0}" | awk -F '\t' -v OFS='\t' '
+    { print $1, $2, $3, NR == 1 ? "same" : 7, NR == 1 ? "y" : sin(6 * $1) + 0.3 * $2 + 0.05 * ($4 - 0.5) }'
+}
+
+@test "columns are ranked by what is lost without them" {
+  make_columns 600 >train.tsv
+  make_columns 300 600 >new.tsv
+  gpnn-index -q -o t.gpi train.tsv
+  gpnn-fit -q --effort fast t.gpi | gpnn-calibrate -q t.gpi >t.par
+  gpnn-explain importance -p t.par t.gpi --with new.tsv >found.tsv 2>notes
+  grep -q '^gpnn-explain: CRPS 0.* and RMSE 0.* on 300 rows with all columns$' notes
+  head -n 1 found.tsv | diff - <(printf 'column\tcrps\tcrps_se\trmse\trmse_se\tmissing_crps\tmissing_crps_se\tmissing_rmse\tmissing_rmse_se\n')
+  assert_equal "$(sed -n 2,3p found.tsv | cut -f 1 | paste -sd ' ')" 'x1 x2'
+  grep -qP '^same(\t0){8}$' found.tsv
+  # Without x1, what is left varies as a sine and a line do.
+  assert_near "$(awk '$1 == "x1" { print $8 }' found.tsv)" 0.7 0.15
+  for option in '-j 1' '--seed 1' '-c 300'; do
+    # shellcheck disable=SC2086
+    gpnn-explain importance -q $option -p t.par t.gpi --with new.tsv | diff - found.tsv
+  done
+  gpnn-explain importance -q -s 2 -p t.par t.gpi --with new.tsv | cmp -s - found.tsv && complain 'seed does nothing'
+  gpnn-explain importance -q -x x2,same -p t.par t.gpi --with new.tsv | cut -f 1 | diff - <(printf 'column\nx2\nsame\n')
+  gpnn-explain importance -q --json -x x2 -p t.par t.gpi --with new.tsv | json >values
+  assert_equal "$(value n values)" 300
+  assert_equal "$(value columns.0.column values)" x2
+  # Few rows are held out: training rows are left out instead, here or of a tiny table.
+  gpnn-explain importance -p t.par t.gpi 2>&1 >/dev/null | grep -q 'on 540 training rows, each left out, with'
+  head -n 13 train.tsv | gpnn-index -q -o few.gpi -
+  gpnn-fit -q few.gpi >few.par
+  gpnn-explain importance -p few.par few.gpi 2>&1 >/dev/null | grep -q 'on 11 training rows'
+}
+
+@test "levels of a category count as their column, and classes lose log probability" {
+  make_columns 500 | awk -F '\t' -v OFS='\t' '
+    { print $1, $2, NR == 1 ? "kind" : substr("abc", 1 + NR % 3, 1), NR == 1 ? "y" : ($1 + NR % 3 > 1.5 ? "yes" : "no") }' >train.tsv
+  gpnn-index -q --one-hot kind --classes -o t.gpi train.tsv
+  gpnn-fit -q --effort fast t.gpi >t.par
+  gpnn-explain importance -q -c 200 -p t.par t.gpi >found.tsv
+  head -n 1 found.tsv | diff - <(printf 'column\tlogloss\tlogloss_se\tmissing_logloss\tmissing_logloss_se\n')
+  assert_equal "$(column column found.tsv | sort | paste -sd ' ')" 'kind x1 x2'
+  assert_equal "$(column column found.tsv | head -n 1)" kind
+}
+
+@test "what importance cannot tell is refused" {
+  make_model 100 5 10 10
+  assert_fails 2 "option -x: the model has no column 'x9'" gpnn-explain importance -x x9 -p t.par t.gpi
+  assert_fails 2 "option -x: column 'x1' is there twice" gpnn-explain importance -x x1,x1 -p t.par t.gpi
+  assert_fails 2 '--top does not apply to importance' gpnn-explain importance --top 3 -p t.par t.gpi
+  assert_fails 2 'importance reads an index and no table but that of --with' gpnn-explain importance -p t.par t.gpi test.tsv
+  assert_fails 2 '--skip-bad applies to the rows of a TABLE' gpnn-explain importance --skip-bad -p t.par t.gpi
+  awk -F '\t' -v OFS='\t' 'NR > 1 { $1 = "NA" } 1' test.tsv >gap.tsv
+  assert_fails 1 "gap.tsv:2: column 'x1': missing value" gpnn-explain importance --with gap.tsv -p t.par t.gpi
+  cut -f 1,2 test.tsv >blind.tsv
+  assert_fails 1 "blind.tsv: no column 'y', the target" gpnn-explain importance --with blind.tsv -p t.par t.gpi
+  gpnn-index -q --standardise whiten -o w.gpi train.tsv
+  assert_fails 1 'whitening has mixed the columns' gpnn-explain importance -q -p t.par w.gpi
+  gpnn-index -q --missing drop -o d.gpi train.tsv
+  gpnn-explain importance -q -p t.par d.gpi 2>/dev/null | tail -n 1 | grep -qP '(\tNA){4}$'
 }
