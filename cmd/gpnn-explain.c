@@ -4,16 +4,27 @@
 
 #define ARGUMENTS struct explain_arguments
 
+static const struct cli_word effects[] = {
+    {"ale", GPNN_EFFECT_ALE}, {"pdp", GPNN_EFFECT_PDP}, {"ice", GPNN_EFFECT_ICE}, CLI_END_OF_WORDS};
+
 static const struct cli_option options[] = {
     CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
     CLI_TEXT(0, "targets", target, "NAME", "the target, if there are several"),
     CLI_COUNT(0, "top", top, "N", "rows: training rows to list (10)", 1, 1e6,
               .of = EXPLAIN_NEIGHBOURS),
     CLI_TEXT('x', "inputs", inputs, "LIST", "these columns (all)", .of = EXPLAIN_COLUMNS),
-    CLI_TEXT(0, "with", with, "TABLE", "on the rows of TABLE", .of = EXPLAIN_SAMPLE),
-    CLI_COUNT('c', "rows", rows, "N", "on N rows at most (1000)", 1, 1e7, .of = EXPLAIN_SAMPLE),
-    CLI_COUNT(0, "repeats", repeats, "N", "permutations of a column (3)", 1, 1000,
-              .of = EXPLAIN_PERMUTED),
+    CLI_TEXT(0, "with", with, "TABLE", "importance: on the rows of TABLE", .of = EXPLAIN_SCORED),
+    CLI_COUNT('c', "rows", rows, "N", "how many rows (depends on KIND)", 1, 1e7,
+              .of = EXPLAIN_SAMPLE),
+    CLI_COUNT(0, "repeats", repeats, "N", "importance: permutations of a column (3)", 1, 1000,
+              .of = EXPLAIN_SCORED),
+    CLI_CHOICE(0, "kind", effect, "EFFECT", "effect:", effects, .of = EXPLAIN_GRID),
+    CLI_COUNT(0, "points", points, "N", "effect: values of the column, at most (30)", 2, 1000,
+              .of = EXPLAIN_GRID),
+    CLI_COUNT(0, "samples", samples, "N", "draws from the joint distribution (400)", 20, 1e5,
+              .of = EXPLAIN_DRAWS),
+    CLI_PROBABILITIES(0, "interval", interval, "P", "the level of intervals (0.95)",
+                      .of = EXPLAIN_DRAWS),
     SKIP_OPTION(skip_bad, "leave bad rows of TABLE out; all: however many"),
     CLI_FLAG(0, "json", json, "one JSON object"),
 };
@@ -23,7 +34,8 @@ static const struct cli_tool tool = {
     .synopsis = "KIND [OPTION...] -p PARAMS INDEX [TABLE]",
     .purpose = "Explain what a model has learnt.  KIND is\n"
                "  rows         the training rows that each row of TABLE is predicted from\n"
-               "  importance   what is lost without a column",
+               "  importance   what is lost without a column\n"
+               "  effect       what a column does to the predicted function",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS | CLI_SEEDED | CLI_PROGRESS,
     .min_operands = 2,
     .max_operands = 3,

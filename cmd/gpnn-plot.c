@@ -42,6 +42,7 @@ static const struct cli_tool tool = {
                "  curve        values against rows, log-log, with slopes\n"
                "  landscape    values against parameters, of gpnn-simulate\n"
                "  band, map    predictions of one input, or of two\n"
+               "  effect       what a column does, of gpnn-explain\n"
                "  reliability, confusion, roc   predictions of classes with their truths",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_PROGRESS,
     .min_operands = 1,

@@ -1,6 +1,12 @@
 #include "cmd/explain/explain.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/list.h"
+#include "base/memory.h"
+#include "dataset/training.h"
 
 static const struct explain_kind {
   const char *name;
@@ -8,7 +14,8 @@ static const struct explain_kind {
   enum gpnn_status (*run)(struct explaining *e, struct gpnn_error *err);
 } kinds[] = {
     {"rows", EXPLAIN_NEIGHBOURS | EXPLAIN_TABLE, explain_rows},
-    {"importance", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_PERMUTED, explain_importance},
+    {"importance", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_SCORED, explain_importance},
+    {"effect", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_GRID | EXPLAIN_DRAWS, explain_effect},
 };
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
@@ -53,7 +60,7 @@ static bool check_meaning(const struct cli *rest, const struct explain_arguments
     return cli_refuse(rest, "--%s does not apply to %s", misplaced, a->kind->name);
   if (rest->n_operands > 1 && (a->kind->has & EXPLAIN_TABLE) == 0)
     return cli_refuse(rest, "%s reads an index and no table%s", a->kind->name,
-                      (a->kind->has & EXPLAIN_SAMPLE) != 0 ? " but that of --with" : "");
+                      (a->kind->has & EXPLAIN_SCORED) != 0 ? " but that of --with" : "");
   misplaced = table_of(rest, a) == NULL ? cli_misplaced(rest, CLI_OF_TABLE) : NULL;
   return misplaced == NULL ||
          cli_refuse(rest, "--%s applies to the rows of a TABLE, which is not given", misplaced);
@@ -66,6 +73,8 @@ bool explain_resolve(const struct cli *cli, void *arguments)
   a->kind = find_kind(cli);
   if (a->kind == NULL || !check_meaning(&rest, a) || !open_default_params(&rest, &a->params))
     return false;
+  if (a->interval.n > 1) return cli_refuse(cli, "option --interval: one probability, as 0.95");
+  if (a->interval.n == 0) a->interval = (struct cli_probabilities){1, {0.95}};
   const char *table = table_of(&rest, a);
   if (table != NULL && a->params != NULL && strcmp(a->params, "-") == 0 && strcmp(table, "-") == 0)
     return cli_refuse(cli,
@@ -83,6 +92,56 @@ bool explain_is_warped(const struct explaining *e)
   const struct gpnn_parameters *parameters = e->channel->parameters;
   return parameters->transform.kind != GPNN_TRANSFORM_NONE ||
          gpnn_likelihood_is_of_counts(parameters->likelihood);
+}
+
+enum gpnn_status explain_number_rows(const struct explaining *e, uint64_t **number,
+                                     struct gpnn_error *err)
+{
+  const struct gpnn_dataset *all = gpnn_index_dataset(e->opened.index);
+  size_t t = e->view->target, n_before = 0, n = 0;
+  const double *y = t == 0 ? all->y : all->more + (t - 1) * all->n;
+  uint64_t *held_out = NULL;
+  enum gpnn_status status = gpnn_training_held_out(all, &held_out, err);
+  if (status != GPNN_OK) return status;
+  uint64_t *found = gpnn_alloc(e->view->n, 1, sizeof *found);
+  for (size_t row = 0; row < all->n && found != NULL; row++) {
+    while (held_out != NULL && n_before < all->n_calibration &&
+           held_out[n_before] == row + n_before)
+      n_before++;
+    if (!isnan(y[row]) && n < e->view->n) found[n++] = row + n_before + 1;
+  }
+  free(held_out);
+  *number = found;
+  return found == NULL ? gpnn_fail_memory(err, "for the numbers of rows") : GPNN_OK;
+}
+
+enum gpnn_status explain_find_columns(const struct explaining *e,
+                                      struct gpnn_explain_columns *columns,
+                                      const struct gpnn_explain_column ***chosen, size_t *n,
+                                      struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = e->channel->dataset;
+  const char *name, *rest = e->a->inputs;
+  size_t length;
+  enum gpnn_status status = gpnn_explain_columns_find(
+      columns, dataset, gpnn_parameters_use_regressors(e->channel->parameters), err);
+  if (status != GPNN_OK) return status;
+  *chosen = gpnn_alloc(columns->n, 1, sizeof(const struct gpnn_explain_column *));
+  if (*chosen == NULL) return gpnn_fail_memory(err, "for the columns");
+  for (size_t k = 0; k < columns->n && rest == NULL; k++) (*chosen)[(*n)++] = &columns->of[k];
+  while ((name = gpnn_list_next(&rest, &length)) != NULL) {
+    char shown[GPNN_MASK_BYTES];
+    size_t k = gpnn_explain_columns_named(columns, dataset, name, length);
+    if (k == SIZE_MAX)
+      return gpnn_fail(err, GPNN_EINVAL, "option -x: the model has no column '%s'",
+                       gpnn_mask(shown, name, length));
+    for (size_t c = 0; c < *n; c++)
+      if ((*chosen)[c] == &columns->of[k])
+        return gpnn_fail(err, GPNN_EINVAL, "option -x: column '%s' is there twice",
+                         columns->of[k].name);
+    (*chosen)[(*n)++] = &columns->of[k];
+  }
+  return GPNN_OK;
 }
 
 enum gpnn_status explain_run(const struct cli *cli, void *arguments, struct gpnn_error *err)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 #include "cmd/common/cli.h"
@@ -15,6 +16,7 @@
 #include "cmd/common/open.h"
 #include "cmd/common/rows.h"
 #include "explain/columns.h"
+#include "explain/effect.h"
 
 /* What a kind may lack, for cli_misplaced(). */
 enum {
@@ -22,22 +24,26 @@ enum {
   EXPLAIN_TABLE = 2 * EXPLAIN_NEIGHBOURS,
   EXPLAIN_COLUMNS = 2 * EXPLAIN_TABLE,  /* that are chosen */
   EXPLAIN_SAMPLE = 2 * EXPLAIN_COLUMNS, /* rows that stand for all */
-  EXPLAIN_PERMUTED = 2 * EXPLAIN_SAMPLE,
-  EXPLAIN_ALL = 2 * EXPLAIN_PERMUTED - EXPLAIN_NEIGHBOURS,
+  EXPLAIN_SCORED = 2 * EXPLAIN_SAMPLE,  /* rows whose targets are known */
+  EXPLAIN_GRID = 2 * EXPLAIN_SCORED,    /* values of a column */
+  EXPLAIN_DRAWS = 2 * EXPLAIN_GRID,     /* of the function */
+  EXPLAIN_ALL = 2 * EXPLAIN_DRAWS - EXPLAIN_NEIGHBOURS,
 };
 
 struct explain_arguments {
   const char *params, *target, *inputs, *with; /* NULL: not given */
   enum skip_bad skip_bad;
-  size_t top, repeats;
+  size_t top, repeats, points, samples;
   size_t rows; /* 0: not given */
+  enum gpnn_effect_kind effect;
+  struct cli_probabilities interval; /* one; explain_resolve() completes it */
   bool json;
   const struct explain_kind *kind; /* explain_resolve() finds it */
 };
 
-#define EXPLAIN_ARGUMENTS_INIT \
-  {                            \
-    .top = 10, .repeats = 3    \
+#define EXPLAIN_ARGUMENTS_INIT                            \
+  {                                                       \
+    .top = 10, .repeats = 3, .points = 30, .samples = 400 \
   }
 
 struct explaining {
@@ -61,10 +67,16 @@ GPNN_MUST_CHECK enum gpnn_status explain_run(const struct cli *cli, void *argume
 /* One of each kind. */
 enum gpnn_status explain_rows(struct explaining *e, struct gpnn_error *err);
 enum gpnn_status explain_importance(struct explaining *e, struct gpnn_error *err);
+enum gpnn_status explain_effect(struct explaining *e, struct gpnn_error *err);
 
 /* True if the mean of the target is not its latent function times a unit, as it is of a count or
  * seen through a transform. */
 bool explain_is_warped(const struct explaining *e);
+
+/* Finds the number of each training row of the target in the table that the index was made from or,
+ * if that is not known, among its training rows: '*number', which the caller frees. */
+GPNN_MUST_CHECK enum gpnn_status explain_number_rows(const struct explaining *e, uint64_t **number,
+                                                     struct gpnn_error *err);
 
 /*
  * Finds the columns of the model, and among them those that -x asks for, in its order, or all:
@@ -99,8 +111,9 @@ struct sheet {
 void sheet_open(struct sheet *sheet, const struct cli *cli, bool as_json);
 
 /* Begins what the lines are: the names of the cells with commas between, which the table has above
- * them, and the name of the array of the object.  What else the object has comes before. */
-void sheet_lines(struct sheet *sheet, const char *names, const char *array);
+ * them, and the name of the array of the object.  What else the object has comes before.  The table
+ * calls the first cell 'first' instead, unless that is NULL. */
+void sheet_lines(struct sheet *sheet, const char *first, const char *names, const char *array);
 
 /* Begins a line, fills in its next cell, and ends it.  A number that is NaN, and a text that is
  * NULL, are missing. */

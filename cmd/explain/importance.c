@@ -96,35 +96,6 @@ static enum gpnn_status convert_rows(struct weighing *w, size_t most, struct gpn
 /* ---- columns ----------------------------------------------------------------------------------
  */
 
-enum gpnn_status explain_find_columns(const struct explaining *e,
-                                      struct gpnn_explain_columns *columns,
-                                      const struct gpnn_explain_column ***chosen, size_t *n,
-                                      struct gpnn_error *err)
-{
-  const struct gpnn_dataset *dataset = e->channel->dataset;
-  const char *name, *rest = e->a->inputs;
-  size_t length;
-  enum gpnn_status status = gpnn_explain_columns_find(
-      columns, dataset, gpnn_parameters_use_regressors(e->channel->parameters), err);
-  if (status != GPNN_OK) return status;
-  *chosen = gpnn_alloc(columns->n, 1, sizeof(const struct gpnn_explain_column *));
-  if (*chosen == NULL) return gpnn_fail_memory(err, "for the columns");
-  for (size_t k = 0; k < columns->n && rest == NULL; k++) (*chosen)[(*n)++] = &columns->of[k];
-  while ((name = gpnn_list_next(&rest, &length)) != NULL) {
-    char shown[GPNN_MASK_BYTES];
-    size_t k = gpnn_explain_columns_named(columns, dataset, name, length);
-    if (k == SIZE_MAX)
-      return gpnn_fail(err, GPNN_EINVAL, "option -x: the model has no column '%s'",
-                       gpnn_mask(shown, name, length));
-    for (size_t c = 0; c < *n; c++)
-      if ((*chosen)[c] == &columns->of[k])
-        return gpnn_fail(err, GPNN_EINVAL, "option -x: column '%s' is there twice",
-                         columns->of[k].name);
-    (*chosen)[(*n)++] = &columns->of[k];
-  }
-  return GPNN_OK;
-}
-
 static enum gpnn_status weigh_columns(struct weighing *w, struct gpnn_error *err)
 {
   const struct explain_arguments *a = w->e->a;
@@ -196,7 +167,7 @@ static enum gpnn_status write_all(struct weighing *w, struct gpnn_error *err)
     json_number(&sheet.json, of_classes ? "logloss" : "crps", base[0]);
     if (!of_classes) json_number(&sheet.json, "rmse", base[1]);
   }
-  sheet_lines(&sheet,
+  sheet_lines(&sheet, NULL,
               of_classes ? "column,logloss,logloss_se,missing_logloss,missing_logloss_se"
                          : "column,crps,crps_se,rmse,rmse_se,missing_crps,missing_crps_se,"
                            "missing_rmse,missing_rmse_se",

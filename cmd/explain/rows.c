@@ -9,7 +9,6 @@
 #include "cmd/explain/explain.h"
 #include "dataset/missing.h"
 #include "dataset/reader.h"
-#include "dataset/training.h"
 #include "explain/parts.h"
 #include "linalg/arrays.h"
 #include "models/labels.h"
@@ -78,27 +77,6 @@ static enum gpnn_status open_members(struct listing *l, struct gpnn_error *err)
   return GPNN_OK;
 }
 
-/* Finds the number of each training row in the table that the index was made from or, if that is
- * not known, among its training rows. */
-static enum gpnn_status find_numbers(struct listing *l, struct gpnn_error *err)
-{
-  const struct gpnn_dataset *all = gpnn_index_dataset(l->e->opened.index);
-  size_t t = l->e->view->target, n_before = 0, n = 0;
-  const double *y = t == 0 ? all->y : all->more + (t - 1) * all->n;
-  uint64_t *held_out = NULL;
-  enum gpnn_status status = gpnn_training_held_out(all, &held_out, err);
-  if (status != GPNN_OK) return status;
-  l->number = gpnn_alloc(l->e->view->n, 1, sizeof *l->number);
-  for (size_t row = 0; row < all->n && l->number != NULL; row++) {
-    while (held_out != NULL && n_before < all->n_calibration &&
-           held_out[n_before] == row + n_before)
-      n_before++;
-    if (!isnan(y[row]) && n < l->e->view->n) l->number[n++] = row + n_before + 1;
-  }
-  free(held_out);
-  return l->number == NULL ? gpnn_fail_memory(err, "for the numbers of rows") : GPNN_OK;
-}
-
 static enum gpnn_status open_rows(struct listing *l, struct gpnn_error *err)
 {
   const struct explaining *e = l->e;
@@ -144,7 +122,7 @@ static enum gpnn_status open_all(struct listing *l, struct gpnn_error *err)
 {
   const struct gpnn_predict_options usual = {.units = GPNN_UNITS_ORIGINAL};
   enum gpnn_status status = open_members(l, err);
-  if (status == GPNN_OK) status = find_numbers(l, err);
+  if (status == GPNN_OK) status = explain_number_rows(l->e, &l->number, err);
   if (status == GPNN_OK) status = open_rows(l, err);
   if (status == GPNN_OK) status = make_room(l, err);
   if (status == GPNN_OK && l->e->n_classes > 0)
@@ -362,7 +340,7 @@ static void begin_sheet(struct listing *l)
       "row,member,source,rank,training,distance,weight,target,label,p";
   bool is_stack = l->n_members > 1;
   sheet_open(&l->sheet, l->e->cli, l->e->a->json);
-  sheet_lines(&l->sheet,
+  sheet_lines(&l->sheet, NULL,
               l->labels != NULL ? is_stack ? of_class_stacks : classes
               : is_stack        ? of_stacks
                                 : numbers,

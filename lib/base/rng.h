@@ -77,6 +77,7 @@ enum gpnn_rng_purpose {
   GPNN_RNG_TUCKER_SAMPLE = 85, /* rows that its lengthscales are estimated from */
   GPNN_RNG_CODES = 94,         /* folds of rows for the codes of levels */
   GPNN_RNG_PERMUTE = 101,      /* rows that others get the values of a column from */
+  GPNN_RNG_EFFECT = 102,       /* rows that effects are averaged over, and those resampled */
   GPNN_RNG_TEST = 99,          /* tests only */
 };
 

@@ -472,6 +472,18 @@ static double step(const struct gpnn_scaling *scaling, size_t j, double value)
   return value;
 }
 
+double gpnn_scaling_undo_steps(const struct gpnn_scaling *scaling, size_t j, double value)
+{
+  double undone = value;
+  for (size_t s = GPNN_STEPS; s-- > 0;)
+    if (scaling->steps[s].numbers != NULL && gpnn_step(s)->undo != NULL)
+      undone = gpnn_step(s)->undo(&scaling->steps[s], j, undone);
+  if (undone == value || undone == 0 || !isfinite(undone)) return undone;
+  const double digits = 12;
+  double unit = pow(10, digits - 1 - floor(log10(fabs(undone))));
+  return isfinite(unit) && unit > 0 ? nearbyint(undone * unit) / unit : undone;
+}
+
 bool gpnn_scaling_keeps(const struct gpnn_scaling *scaling, size_t j)
 {
   return scaling->method != GPNN_SCALING_SCALE || scaling->weight[j] != 0;

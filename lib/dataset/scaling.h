@@ -138,6 +138,10 @@ double gpnn_scaling_noise(const struct gpnn_scaling *scaling, double variance);
  * to some 14 digits exactly. */
 double gpnn_scaling_restore(const struct gpnn_scaling *scaling, double z, double offset);
 
+/* A value of feature 'j' that the steps turn into 'value', which is one that they can.  Where they
+ * change it, it has no more digits than are right. */
+double gpnn_scaling_undo_steps(const struct gpnn_scaling *scaling, size_t j, double value);
+
 /* A value of feature 'j' that the method scale standardises to exactly 'z', of few decimal digits
  * (at least 15), so that it joins with the table's text; the nearest there is if none does, and the
  * only value of a feature that was dropped. */

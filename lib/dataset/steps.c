@@ -44,6 +44,7 @@ static const struct gpnn_step steps[GPNN_STEPS] = {
                          .has = gpnn_tails_has,
                          .apply = gpnn_tails_compress,
                          .stand_in = gpnn_tails_compress,
+                         .undo = gpnn_tails_expand,
                          .show = show_number},
 };
 

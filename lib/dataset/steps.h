@@ -62,6 +62,9 @@ struct gpnn_step {
   double (*apply)(const struct gpnn_learnt *learnt, size_t j, double value);
   double (*stand_in)(const struct gpnn_learnt *learnt, size_t j, double value);
 
+  /* A value of feature 'j' that becomes 'value'; NULL: one that it can become is itself. */
+  double (*undo)(const struct gpnn_learnt *learnt, size_t j, double value);
+
   /* Number 'k' of those shown of feature 'j'. */
   double (*show)(const struct gpnn_learnt *learnt, size_t j, size_t k);
 };

@@ -103,4 +103,7 @@ bool gpnn_tails_has(const struct gpnn_learnt *tails, size_t j);
 /* 'value' of column 'j', compressed. */
 double gpnn_tails_compress(const struct gpnn_learnt *tails, size_t j, double value);
 
+/* The value that is 'value' compressed. */
+double gpnn_tails_expand(const struct gpnn_learnt *tails, size_t j, double value);
+
 #endif

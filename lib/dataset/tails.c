@@ -107,3 +107,10 @@ double gpnn_tails_compress(const struct gpnn_learnt *tails, size_t j, double val
   double centre = tails->numbers[j], spread = tails->numbers[tails->n_features + j];
   return centre + spread * asinh((value - centre) / spread);
 }
+
+double gpnn_tails_expand(const struct gpnn_learnt *tails, size_t j, double value)
+{
+  if (!gpnn_tails_has(tails, j)) return value;
+  double centre = tails->numbers[j], spread = tails->numbers[tails->n_features + j];
+  return centre + spread * sinh((value - centre) / spread);
+}

@@ -179,3 +179,68 @@ make_columns() {
   gpnn-index -q --missing drop -o d.gpi train.tsv
   gpnn-explain importance -q -p t.par d.gpi 2>/dev/null | tail -n 1 | grep -qP '(\tNA){4}$'
 }
+
+# ---- effect ------------------------------------------------------------------------------------
+
+@test "an effect is that of the function, within its interval" {
+  make_columns 600 >train.tsv
+  gpnn-index -q -o t.gpi train.tsv
+  gpnn-fit -q --effort fast t.gpi | gpnn-calibrate -q t.gpi >t.par
+  gpnn-explain effect -x x1 -p t.par t.gpi >ale.tsv
+  head -n 1 ale.tsv | diff - <(printf 'x1\trows\teffect\tlower\tupper\n')
+  assert_equal "$(wc -l <ale.tsv)" 31
+  # sin(6 x) less its mean.
+  awk -F '\t' 'NR > 1 { d = $3 - (sin(6 * $1) - (1 - cos(6)) / 6); if (d * d > 0.01 || $4 > $3 || $3 > $5) bad = 1 } END { exit bad }' ale.tsv
+  gpnn-explain effect -j 1 -x x1 -p t.par t.gpi | diff - ale.tsv
+  gpnn-explain effect -s 2 -x x1 -p t.par t.gpi | cmp -s - ale.tsv && complain 'seed does nothing'
+  gpnn-explain effect -x x2 --kind pdp --points 5 -c 60 --interval 0.5 -p t.par t.gpi >pdp.tsv
+  assert_equal "$(wc -l <pdp.tsv)" 6
+  assert_near "$(awk -F '\t' 'NR == 2 { a = $1; b = $3 } END { print ($3 - b) / ($1 - a) }' pdp.tsv)" 0.3 0.1
+  gpnn-explain effect -x x2 --kind ice --points 4 -c 10 -p t.par t.gpi >ice.tsv
+  assert_equal "$(cut -f 1,2 ice.tsv | head -n 1)" "$(printf 'x2\trow')"
+  assert_equal "$(column row ice.tsv | uniq | wc -l)" 10
+  gpnn-explain effect -x x1 --points 3 --json -p t.par t.gpi | json >values
+  assert_equal "$(value column values)" x1
+  assert_equal "$(grep -c '	' <(grep lower values))" 3
+  for table in ale pdp ice; do gpnn-plot effect --script $table.tsv | grep -q '^plot $effect'; done
+}
+
+@test "levels, dates and periods have axes of their own, and are drawn" {
+  make_table 300 1 | awk -F '\t' -v OFS='\t' 'NR == 1 { print "x", "kind", "day", "hour", "y"; next }
+    { k = NR % 3; print $1, substr("cab", 1 + k, 1), sprintf("2020-%02d-%02d", 1 + NR % 12, 1 + NR % 28), NR * 5 % 24, 10 * k + NR % 12 }' >train.tsv
+  gpnn-index -q --one-hot kind --date day --period hour=24 -o t.gpi train.tsv
+  gpnn-fit -q --effort fast t.gpi >t.par
+  gpnn-explain effect -x kind -p t.par t.gpi >kind.tsv
+  # c is 0, a is 10, b is 20; the order is that of the alphabet.
+  assert_equal "$(column kind kind.tsv | paste -sd ' ')" 'a b c'
+  assert_near "$(awk -F '\t' '$1 == "b" { b = $3 } $1 == "c" { print b - $3 }' kind.tsv)" 20 3
+  gpnn-plot effect --script kind.tsv >script
+  grep -q "^set xtics ('a' 0, 'b' 1, 'c' 2)$" script
+  grep -q yerrorbars script
+  gpnn-explain effect -x day --points 6 -p t.par t.gpi >day.tsv
+  column day day.tsv | grep -vqE '^2020-[0-9]{2}-[0-9]{2}$' && complain 'no date'
+  gpnn-plot effect --script day.tsv | grep -q "^set xtics ('2020-"
+  gpnn-explain effect -x hour --points 24 -p t.par t.gpi >hour.tsv
+  assert_equal "$(column hour hour.tsv | head -n 3 | paste -sd ' ')" '0 1 2'
+}
+
+@test "what has no effect is refused by name" {
+  make_columns 100 >train.tsv
+  gpnn-index -q -o t.gpi train.tsv
+  make_parameters matern32 0.5 1 0.04 20 >t.par
+  assert_fails 2 'an effect is that of one column: name it by -x COL' gpnn-explain effect -p t.par t.gpi
+  assert_fails 2 'an effect is that of one column' gpnn-explain effect -x x1,x2 -p t.par t.gpi
+  assert_fails 1 "column 'same' does not vary" gpnn-explain effect -x same -p t.par t.gpi
+  assert_fails 2 "the model has no column 'z'" gpnn-explain effect -x z -p t.par t.gpi
+  assert_fails 2 'option --interval: one probability' gpnn-explain effect -x x1 --interval 0.5,0.9 -p t.par t.gpi
+  assert_fails 2 '--with does not apply to effect' gpnn-explain effect -x x1 --with train.tsv -p t.par t.gpi
+  awk -F '\t' -v OFS='\t' 'NR > 1 { $5 = $5 > 0 ? "yes" : "no" } 1' train.tsv | gpnn-index -q --classes -o c.gpi -
+  gpnn-fit -q --effort fast c.gpi >c.par
+  assert_fails 1 "target 'y' holds classes" gpnn-explain effect -x x1 -p c.par c.gpi
+  gpnn-index -q --geo x1,x2 -o g.gpi train.tsv
+  assert_fails 1 "column 'x1,x2' is a position" gpnn-explain effect -x x1 -p t.par g.gpi
+  printf 'a\teffect\n1\tNA\n' >none.tsv
+  assert_fails 1 'none.tsv: no row with an effect' gpnn-plot effect -q --script none.tsv
+  printf 'a\tb\n1\t2\n' >other.tsv
+  assert_fails 2 "no column 'effect': .*; effect draws effects of a column" gpnn-plot effect --script other.tsv
+}
