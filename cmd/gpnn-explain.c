@@ -7,6 +7,9 @@
 static const struct cli_word effects[] = {
     {"ale", GPNN_EFFECT_ALE}, {"pdp", GPNN_EFFECT_PDP}, {"ice", GPNN_EFFECT_ICE}, CLI_END_OF_WORDS};
 
+static const struct cli_word distributions[] = {
+    {"own", GPNN_SOBOL_OWN}, {"uniform", GPNN_SOBOL_UNIFORM}, CLI_END_OF_WORDS};
+
 static const struct cli_option options[] = {
     CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
     CLI_TEXT(0, "targets", target, "NAME", "the target, if there are several"),
@@ -21,6 +24,8 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "kind", effect, "EFFECT", "effect:", effects, .of = EXPLAIN_GRID),
     CLI_COUNT(0, "points", points, "N", "effect: values of the column, at most (30)", 2, 1000,
               .of = EXPLAIN_GRID),
+    CLI_CHOICE(0, "distribution", distribution, "HOW", "sobol: of columns:", distributions,
+               .of = EXPLAIN_INPUTS),
     CLI_COUNT(0, "samples", samples, "N", "draws from the joint distribution (400)", 20, 1e5,
               .of = EXPLAIN_DRAWS),
     CLI_PROBABILITIES(0, "interval", interval, "P", "the level of intervals (0.95)",
@@ -35,7 +40,8 @@ static const struct cli_tool tool = {
     .purpose = "Explain what a model has learnt.  KIND is\n"
                "  rows         the training rows that each row of TABLE is predicted from\n"
                "  importance   what is lost without a column\n"
-               "  effect       what a column does to the predicted function",
+               "  effect       what a column does to the predicted function\n"
+               "  sobol        shares of the variance that columns cause",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS | CLI_SEEDED | CLI_PROGRESS,
     .min_operands = 2,
     .max_operands = 3,

@@ -16,6 +16,7 @@ static const struct explain_kind {
     {"rows", EXPLAIN_NEIGHBOURS | EXPLAIN_TABLE, explain_rows},
     {"importance", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_SCORED, explain_importance},
     {"effect", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_GRID | EXPLAIN_DRAWS, explain_effect},
+    {"sobol", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_DRAWS | EXPLAIN_INPUTS, explain_sobol},
 };
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };

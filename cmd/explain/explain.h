@@ -17,6 +17,7 @@
 #include "cmd/common/rows.h"
 #include "explain/columns.h"
 #include "explain/effect.h"
+#include "explain/sobol.h"
 
 /* What a kind may lack, for cli_misplaced(). */
 enum {
@@ -27,7 +28,8 @@ enum {
   EXPLAIN_SCORED = 2 * EXPLAIN_SAMPLE,  /* rows whose targets are known */
   EXPLAIN_GRID = 2 * EXPLAIN_SCORED,    /* values of a column */
   EXPLAIN_DRAWS = 2 * EXPLAIN_GRID,     /* of the function */
-  EXPLAIN_ALL = 2 * EXPLAIN_DRAWS - EXPLAIN_NEIGHBOURS,
+  EXPLAIN_INPUTS = 2 * EXPLAIN_DRAWS,   /* that are independent */
+  EXPLAIN_ALL = 2 * EXPLAIN_INPUTS - EXPLAIN_NEIGHBOURS,
 };
 
 struct explain_arguments {
@@ -36,6 +38,7 @@ struct explain_arguments {
   size_t top, repeats, points, samples;
   size_t rows; /* 0: not given */
   enum gpnn_effect_kind effect;
+  enum gpnn_sobol_inputs distribution;
   struct cli_probabilities interval; /* one; explain_resolve() completes it */
   bool json;
   const struct explain_kind *kind; /* explain_resolve() finds it */
@@ -68,6 +71,7 @@ GPNN_MUST_CHECK enum gpnn_status explain_run(const struct cli *cli, void *argume
 enum gpnn_status explain_rows(struct explaining *e, struct gpnn_error *err);
 enum gpnn_status explain_importance(struct explaining *e, struct gpnn_error *err);
 enum gpnn_status explain_effect(struct explaining *e, struct gpnn_error *err);
+enum gpnn_status explain_sobol(struct explaining *e, struct gpnn_error *err);
 
 /* True if the mean of the target is not its latent function times a unit, as it is of a count or
  * seen through a transform. */

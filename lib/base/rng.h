@@ -78,6 +78,8 @@ enum gpnn_rng_purpose {
   GPNN_RNG_CODES = 94,         /* folds of rows for the codes of levels */
   GPNN_RNG_PERMUTE = 101,      /* rows that others get the values of a column from */
   GPNN_RNG_EFFECT = 102,       /* rows that effects are averaged over, and those resampled */
+  GPNN_RNG_HALTON = 103,       /* digits of quasi-random points */
+  GPNN_RNG_RESAMPLE = 104,     /* pairs of such points, again and again */
   GPNN_RNG_TEST = 99,          /* tests only */
 };
 

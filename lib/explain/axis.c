@@ -183,23 +183,43 @@ const char *gpnn_axis_level(const struct gpnn_axis *axis, size_t rank, size_t *l
   return column->levels[axis->level[rank]];
 }
 
-void gpnn_axis_set(struct gpnn_axis *axis, double value, double *x, double *regressors)
+/* Gives a row a number, of which the scaling makes what the model sees. */
+static void set_number(struct gpnn_axis *axis, const struct gpnn_scaling *scaling, double value,
+                       double *x)
 {
   const struct gpnn_explain_column *column = axis->column;
   const struct gpnn_schema *schema = &axis->view->schema;
-  size_t r = column->regressor;
+  size_t i = column->input;
+  do {
+    axis->cells[i++] = value;
+  } while (i < schema->n_inputs && gpnn_schema_is_repeat(schema, i));
+  gpnn_schema_expand(schema, axis->cells, axis->features);
+  gpnn_scaling_apply(scaling, axis->features, axis->z);
+  for (size_t c = 0; c < column->n; c++) x[column->coordinate[c]] = axis->z[column->coordinate[c]];
+}
+
+static void set_regressor(const struct gpnn_axis *axis, double shown, double *regressors)
+{
+  size_t r = axis->column->regressor;
+  if (regressors == NULL || r == SIZE_MAX) return;
+  const struct gpnn_moments *moments = &axis->scaling.regressors[r];
+  regressors[r] = (shown - moments->mean) / moments->sd;
+}
+
+void gpnn_axis_set(struct gpnn_axis *axis, double value, double *x, double *regressors)
+{
+  const struct gpnn_explain_column *column = axis->column;
   if (axis->kind == GPNN_AXIS_LEVELS) {
     for (size_t c = 0; c < column->n; c++)
       x[column->coordinate[c]] = axis->codes[(size_t)value * column->n + c];
     return;
   }
-  for (size_t i = column->input;
-       i == column->input || (i < schema->n_inputs && gpnn_schema_is_repeat(schema, i)); i++)
-    axis->cells[i] = value;
-  gpnn_schema_expand(schema, axis->cells, axis->features);
-  gpnn_scaling_apply(&axis->scaling, axis->features, axis->z);
-  for (size_t c = 0; c < column->n; c++) x[column->coordinate[c]] = axis->z[column->coordinate[c]];
-  if (regressors == NULL || r == SIZE_MAX) return;
-  const struct gpnn_moments *moments = &axis->scaling.regressors[r];
-  regressors[r] = (gpnn_axis_shown(axis, value) - moments->mean) / moments->sd;
+  set_number(axis, &axis->scaling, value, x);
+  set_regressor(axis, gpnn_axis_shown(axis, value), regressors);
+}
+
+void gpnn_axis_set_shown(struct gpnn_axis *axis, double shown, double *x, double *regressors)
+{
+  set_number(axis, &axis->dataset->scaling, shown, x);
+  set_regressor(axis, shown, regressors);
 }

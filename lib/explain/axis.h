@@ -60,8 +60,10 @@ double gpnn_axis_value(const struct gpnn_axis *axis, size_t row);
  * one of these too. */
 void gpnn_axis_set(struct gpnn_axis *axis, double value, double *x, double *regressors);
 
-/* A value as the table has it: a number, or days. */
+/* A value as the table has it: a number, or days; and the same as gpnn_axis_set() with such a
+ * value, of what is no category. */
 double gpnn_axis_shown(const struct gpnn_axis *axis, double value);
+void gpnn_axis_set_shown(struct gpnn_axis *axis, double shown, double *x, double *regressors);
 
 /* The text of a level of this rank, of '*length' bytes. */
 const char *gpnn_axis_level(const struct gpnn_axis *axis, size_t rank, size_t *length);

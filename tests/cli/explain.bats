@@ -244,3 +244,84 @@ make_columns() {
   printf 'a\tb\n1\t2\n' >other.tsv
   assert_fails 2 "no column 'effect': .*; effect draws effects of a column" gpnn-plot effect --script other.tsv
 }
+
+# ---- sobol -------------------------------------------------------------------------------------
+
+# Rows of two functions whose indices are known: simulated NAME SEED.
+simulated() {
+  awk -v f="$1" -v seed="$2" 'BEGIN {
+    srand(seed); pi = atan2(0, -1); split("0 1 4.5 9", a, " ")
+    print f == "g" ? "x1\tx2\tx3\tx4\ty" : "x1\tx2\tx3\ty"
+    for (i = 0; i < 500; i++) {
+      for (j = 1; j <= 4; j++) u[j] = rand()
+      if (f == "g") {
+        y = 1
+        for (j = 1; j <= 4; j++) { v = 4 * u[j] - 2; y *= ((v < 0 ? -v : v) + a[j]) / (1 + a[j]); printf "%.7f\t", u[j] }
+        print y
+      } else {
+        for (j = 1; j <= 3; j++) { u[j] = pi * (2 * u[j] - 1); printf "%.7f\t", u[j] }
+        print sin(u[1]) + 7 * sin(u[2]) ^ 2 + 0.1 * u[3] ^ 4 * sin(u[1])
+      }
+    }
+  }'
+}
+
+@test "known indices are inside their intervals, four times in five or more" {
+  for seed in 1 2 3; do
+    for f in g ishigami; do
+      simulated $f $seed >t.tsv
+      gpnn-index -q -o t.gpi t.tsv
+      gpnn-fit -q --effort fast t.gpi | gpnn-calibrate -q t.gpi >t.par
+      gpnn-explain sobol -q --distribution uniform -c 128 --samples 100 -p t.par t.gpi |
+        awk -F '\t' -v f=$f '
+          BEGIN {
+            split(f == "g" ? ".7165 .1791 .0237 .0072" : ".3139 .4424 0", s, " ")
+            split(f == "g" ? ".7874 .2423 .0343 .0105" : ".5576 .4424 .2437", t, " ")
+          }
+          NR > 1 { j = substr($1, 2); print (s[j] >= $3 && s[j] <= $4); print (t[j] >= $6 && t[j] <= $7) }' >>inside
+    done
+  done
+  assert_equal "$(wc -l <inside)" 42
+  assert_below 33 "$(grep -c 1 inside)"
+}
+
+@test "indices are ranked, chosen, repeatable, and nothing for a constant column" {
+  make_columns 300 >train.tsv
+  gpnn-index -q -o t.gpi train.tsv
+  make_parameters matern52 0.5 1 0.001 20 >t.par
+  sobol=(gpnn-explain sobol -c 64 --samples 40 -p t.par t.gpi)
+  "${sobol[@]}" >found.tsv 2>notes
+  grep -q '^gpnn-explain: variance of the function 0\.[0-9]* if the columns were independent$' notes
+  head -n 1 found.tsv | diff - <(printf 'column\tfirst\tfirst_lower\tfirst_upper\ttotal\ttotal_lower\ttotal_upper\n')
+  assert_equal "$(sed -n 2p found.tsv | cut -f 1)" x1
+  grep -qP '^same(\t0){6}$' found.tsv
+  "${sobol[@]}" -q -j 1 | diff - found.tsv
+  "${sobol[@]}" -q -x x2 | cut -f 1 | diff - <(printf 'column\nx2\n')
+  "${sobol[@]}" -q --json -x x1 | json >values
+  assert_equal "$(value columns.0.column values)" x1
+  assert_below 0.1 "$(value variance values)"
+  assert_fails 1 'need .* points, and 65536 are the most' gpnn-explain sobol -c 65000 -p t.par t.gpi
+  assert_fails 2 'sobol needs more rows than one' gpnn-explain sobol -c 1 -p t.par t.gpi
+  assert_fails 2 '--points does not apply to sobol' gpnn-explain sobol --points 3 -p t.par t.gpi
+  make_table 200 1 | awk -F '\t' -v OFS='\t' 'NR == 1 { print "x", "kind", "y"; next }
+    { k = NR % 3; print $1, substr("cab", 1 + k, 1), 10 * k + $1 }' | gpnn-index -q --one-hot kind -o k.gpi -
+  make_parameters matern52 0.5 1 0.001 20 >k.par
+  for how in own uniform; do
+    gpnn-explain sobol -q --distribution $how -c 64 --samples 40 -p k.par k.gpi >kinds.tsv
+    assert_below 0.9 "$(awk -F '\t' '$1 == "kind" { print $2 }' kinds.tsv)"
+  done
+}
+
+@test "a grid is refused, and hundreds of columns are no obstacle" {
+  make_table 40 500 | gpnn-index -q -o wide.gpi -
+  make_parameters matern32 2 1 0.1 10 >wide.par
+  gpnn-explain rows -p wide.par wide.gpi <(make_table 3 500 50) | cut -f 1 | sort -u | wc -l | grep -qx 4
+  gpnn-explain importance -q --repeats 1 -p wide.par wide.gpi | wc -l | grep -qx 501
+  gpnn-explain effect -x x77 -c 10 --samples 20 -p wide.par wide.gpi | wc -l | grep -qx 11
+  gpnn-explain sobol -q -x x1,x500 -c 20 --samples 20 -p wide.par wide.gpi | wc -l | grep -qx 3
+  printf 'site\ttime\ty\n' >grid.tsv
+  for s in a b c d; do for t in 1 2 3 4 5; do printf '%s\t%s\t%s\n' $s $t "$((${#s} * t + t % 2))"; done; done >>grid.tsv
+  gpnn-grid index -q --site site --time time -o g.gpi grid.tsv
+  gpnn-grid fit -q g.gpi >g.par 2>/dev/null
+  assert_fails 1 'g.gpi is a grid index: its cells have levels, not columns' gpnn-explain importance -p g.par g.gpi
+}

@@ -1,0 +1,82 @@
+/* sobol: shares of the variance that columns cause. */
+#include "explain/sobol.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "cmd/explain/explain.h"
+
+/* A column and its indices. */
+struct shared {
+  const struct gpnn_explain_column *column;
+  struct gpnn_sobol_index index;
+};
+
+/* The most important first; those that are alike in the order of the table. */
+static int compare(const void *a, const void *b)
+{
+  const struct shared *p = a, *q = b;
+  double left = p->index.total.mean, right = q->index.total.mean;
+  if (left != right) return left > right ? -1 : 1;
+  return p->column < q->column ? -1 : p->column > q->column;
+}
+
+static void write_index(struct sheet *sheet, const struct shared *shared)
+{
+  const struct gpnn_sobol_index *index = &shared->index;
+  sheet_begin(sheet);
+  sheet_text(sheet, "column", shared->column->name);
+  sheet_number(sheet, "first", index->first.mean);
+  sheet_number(sheet, "first_lower", index->first.lower);
+  sheet_number(sheet, "first_upper", index->first.upper);
+  sheet_number(sheet, "total", index->total.mean);
+  sheet_number(sheet, "total_lower", index->total.lower);
+  sheet_number(sheet, "total_upper", index->total.upper);
+  sheet_end(sheet);
+}
+
+static enum gpnn_status write_all(const struct explaining *e, size_t n, struct shared *shared,
+                                  double variance, struct gpnn_error *err)
+{
+  struct sheet sheet;
+  cli_say(e->cli, "variance of the function %.4g if the columns were independent", variance);
+  qsort(shared, n, sizeof *shared, compare);
+  sheet_open(&sheet, e->cli, e->a->json);
+  if (e->a->json) json_number(&sheet.json, "variance", variance);
+  sheet_lines(&sheet, NULL, "column,first,first_lower,first_upper,total,total_lower,total_upper",
+              "columns");
+  for (size_t k = 0; k < n; k++) write_index(&sheet, &shared[k]);
+  return sheet_close(&sheet, GPNN_OK, err);
+}
+
+enum gpnn_status explain_sobol(struct explaining *e, struct gpnn_error *err)
+{
+  enum { USUAL = 512 };
+  const struct explain_arguments *a = e->a;
+  const struct gpnn_sobol_options options = {.inputs = a->distribution,
+                                             .n_rows = a->rows > 0 ? a->rows : USUAL,
+                                             .n_draws = a->samples,
+                                             .level = a->interval.p[0],
+                                             .seed = e->cli->seed};
+  struct gpnn_explain_columns columns = {0};
+  const struct gpnn_explain_column **chosen = NULL;
+  size_t n = 0;
+  double variance = 0;
+  if (options.n_rows < 2) return gpnn_fail(err, GPNN_EINVAL, "sobol needs more rows than one (-c)");
+  enum gpnn_status status = explain_find_columns(e, &columns, &chosen, &n, err);
+  struct gpnn_sobol_index *indices = gpnn_alloc(n, 1, sizeof *indices);
+  struct shared *shared = gpnn_alloc(n, 1, sizeof *shared);
+  if (status == GPNN_OK && (indices == NULL || shared == NULL))
+    status = gpnn_fail_memory(err, "for the columns");
+  if (status == GPNN_OK)
+    status =
+        gpnn_sobol_find(e->model, e->view, &columns, n, chosen, &options, indices, &variance, err);
+  for (size_t k = 0; k < n && status == GPNN_OK; k++)
+    shared[k] = (struct shared){chosen[k], indices[k]};
+  if (status == GPNN_OK) status = write_all(e, n, shared, variance, err);
+  free(indices);
+  free(shared);
+  free(chosen);
+  gpnn_explain_columns_release(&columns);
+  return status;
+}

@@ -1,0 +1,244 @@
+#include "explain/sobol.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compare.h"
+#include "base/memory.h"
+#include "base/rng.h"
+#include "explain/axis.h"
+#include "explain/surrogate.h"
+#include "linalg/arrays.h"
+#include "stats/halton.h"
+
+/* A training row by its value in a column. */
+struct placed {
+  double value;
+  size_t row;
+};
+
+struct job {
+  const struct gpnn_model *model;
+  const struct gpnn_dataset *dataset, *view;
+  const struct gpnn_explain_columns *columns;
+  size_t n; /* columns whose indices are wanted */
+  const struct gpnn_explain_column *const *chosen;
+  const struct gpnn_sobol_options *options;
+  double *u;                       /* n_rows by 2 n_all: A and B of all columns */
+  struct placed *placed;           /* training rows that have a value, for one column at a time */
+  size_t *times;                   /* n_rows: how often each pair counts */
+  double *first, *total;           /* n by n_draws */
+  struct gpnn_surrogate surrogate; /* points A, then B, then A with each column wanted of B */
+  struct gpnn_arrays *arrays;      /* owned; those above */
+};
+
+/* ---- points ------------------------------------------------------------------------------------
+ */
+
+static bool is_seen(const struct job *job, const struct gpnn_explain_column *column)
+{
+  return column->n > 0 || (job->surrogate.regressors != NULL && column->regressor != SIZE_MAX);
+}
+
+/* Sorts the training rows by their values on the axis, or takes them as they are where there is
+ * none; returns how many have a value. */
+static size_t place_rows(const struct job *job, const struct gpnn_axis *axis)
+{
+  size_t n = 0;
+  for (size_t row = 0; row < job->dataset->n; row++) {
+    double value = axis == NULL ? (double)row : gpnn_axis_value(axis, row);
+    if (!isnan(value)) job->placed[n++] = (struct placed){value, row};
+  }
+  qsort(job->placed, n, sizeof *job->placed, gpnn_compare_doubles); /* by value */
+  return n;
+}
+
+/* Gives point 'p' what a training row has in the column. */
+static void copy_column(struct job *job, const struct gpnn_explain_column *column, size_t row,
+                        size_t p)
+{
+  size_t d = job->dataset->d, q = job->dataset->n_regressors;
+  for (size_t c = 0; c < column->n; c++)
+    job->surrogate.x[p * d + column->coordinate[c]] =
+        job->dataset->x[row * d + column->coordinate[c]];
+  if (job->surrogate.regressors != NULL && column->regressor != SIZE_MAX)
+    job->surrogate.regressors[p * q + column->regressor] =
+        job->dataset->regressors[row * q + column->regressor];
+}
+
+/* Gives point 'p' the value at the quantile 'u' of a column's distribution; 'n' rows are placed. */
+static void set_column(struct job *job, struct gpnn_axis *axis,
+                       const struct gpnn_explain_column *column, size_t n, double u, size_t p)
+{
+  size_t d = job->dataset->d, q = job->dataset->n_regressors;
+  double *x = job->surrogate.x + p * d, *regressors = job->surrogate.regressors;
+  if (axis == NULL || job->options->inputs == GPNN_SOBOL_OWN) {
+    copy_column(job, column, job->placed[(size_t)(u * (double)n)].row, p);
+    return;
+  }
+  if (regressors != NULL) regressors += p * q;
+  if (axis->kind == GPNN_AXIS_LEVELS) {
+    double level = u * (double)axis->n_levels;
+    gpnn_axis_set(axis, (double)(size_t)level, x, regressors);
+    return;
+  }
+  double low = axis->kind == GPNN_AXIS_CIRCLE ? 0 : gpnn_axis_shown(axis, job->placed[0].value);
+  double high = axis->kind == GPNN_AXIS_CIRCLE ? axis->period
+                                               : gpnn_axis_shown(axis, job->placed[n - 1].value);
+  gpnn_axis_set_shown(axis, low + u * (high - low), x, regressors);
+}
+
+/* Gives all points their values of column 'c'; those for which B counts are B and, if its index is
+ * wanted, A with this column of B. */
+static enum gpnn_status fill_column(struct job *job, size_t c, struct gpnn_error *err)
+{
+  const struct gpnn_explain_column *column = &job->columns->of[c];
+  size_t n_rows = job->options->n_rows, width = 2 * job->columns->n;
+  struct gpnn_axis axis = {0};
+  struct gpnn_error why;
+  if (!is_seen(job, column)) return GPNN_OK;
+  enum gpnn_status status = gpnn_axis_init(&axis, job->dataset, job->view, column, &why);
+  bool has_axis = status == GPNN_OK;
+  if (status == GPNN_EDATA) status = GPNN_OK;
+  size_t n = status == GPNN_OK ? place_rows(job, has_axis ? &axis : NULL) : 0;
+  if (status != GPNN_OK && err != NULL) *err = why;
+  for (size_t block = 0; block < 2 + job->n && n > 0; block++) {
+    bool is_of_b = block == 1 || (block > 1 && job->chosen[block - 2] == column);
+    for (size_t k = 0; k < n_rows; k++)
+      set_column(job, has_axis ? &axis : NULL, column, n,
+                 job->u[k * width + (is_of_b ? job->columns->n : 0) + c], block * n_rows + k);
+  }
+  gpnn_axis_release(&axis);
+  return status;
+}
+
+static enum gpnn_status make_room(struct job *job, struct gpnn_error *err)
+{
+  size_t n_rows = job->options->n_rows, n_draws = job->options->n_draws;
+  if (job->n + 2 > GPNN_SOBOL_MOST / n_rows)
+    return gpnn_fail(err, GPNN_EDATA,
+                     "the indices of %zu columns from %zu rows need %zu points, and %d are the "
+                     "most: take fewer columns (-x) or rows (-c)",
+                     job->n, n_rows, (job->n + 2) * n_rows, GPNN_SOBOL_MOST);
+  job->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(job->u, n_rows, 2 * job->columns->n),
+                  GPNN_ARRAY(job->placed, job->dataset->n, 1), GPNN_ARRAY(job->times, n_rows, 1),
+                  GPNN_ARRAY(job->first, job->n, n_draws), GPNN_ARRAY(job->total, job->n, n_draws));
+  if (job->arrays == NULL) return gpnn_fail_memory(err, "for the points of indices");
+  return gpnn_surrogate_new(&job->surrogate, job->model, (2 + job->n) * n_rows, n_draws, err);
+}
+
+static enum gpnn_status evaluate(struct job *job, struct gpnn_error *err)
+{
+  enum gpnn_status status = make_room(job, err);
+  if (status == GPNN_OK)
+    status = gpnn_halton_fill(job->options->n_rows, 2 * job->columns->n, job->options->seed, job->u,
+                              err);
+  for (size_t c = 0; c < job->columns->n && status == GPNN_OK; c++)
+    status = fill_column(job, c, err);
+  if (status != GPNN_OK) return status;
+  return gpnn_surrogate_evaluate(&job->surrogate, job->model, job->options->seed, err);
+}
+
+/* ---- indices -----------------------------------------------------------------------------------
+ */
+
+static double value_of(const struct job *job, size_t block, size_t k, size_t draw)
+{
+  return job->surrogate.draws[(block * job->options->n_rows + k) * job->surrogate.n_draws + draw];
+}
+
+/* The variance of the function in a draw. */
+static double variance_of(const struct job *job, size_t draw)
+{
+  size_t n_rows = job->options->n_rows;
+  double mean = 0, sum = 0;
+  for (size_t side = 0; side < 2; side++)
+    for (size_t k = 0; k < n_rows; k++)
+      mean += (double)job->times[k] * value_of(job, side, k, draw) / (double)(2 * n_rows);
+  for (size_t side = 0; side < 2; side++)
+    for (size_t k = 0; k < n_rows; k++) {
+      double off = value_of(job, side, k, draw) - mean;
+      sum += (double)job->times[k] * off * off;
+    }
+  return sum / (double)(2 * n_rows);
+}
+
+/* Half the mean squared difference between the points of 'block' and those of column 'c'. */
+static double difference(const struct job *job, size_t block, size_t c, size_t draw)
+{
+  size_t n_rows = job->options->n_rows;
+  double sum = 0;
+  for (size_t k = 0; k < n_rows; k++) {
+    double off = value_of(job, block, k, draw) - value_of(job, 2 + c, k, draw);
+    sum += (double)job->times[k] * off * off;
+  }
+  return sum / (double)(2 * n_rows);
+}
+
+static void resample(const struct job *job, size_t draw)
+{
+  size_t n_rows = job->options->n_rows;
+  struct gpnn_rng rng;
+  gpnn_rng_init_at(&rng, job->options->seed, GPNN_RNG_RESAMPLE, draw);
+  memset(job->times, 0, n_rows * sizeof *job->times);
+  for (size_t k = 0; k < n_rows; k++) job->times[gpnn_rng_below(&rng, n_rows)]++;
+}
+
+/* Adds what a draw says of all columns to 'indices' as it is, and resampled to the job's arrays. */
+static void add_draw(struct job *job, size_t draw, struct gpnn_sobol_index *indices,
+                     double *variance)
+{
+  size_t n_rows = job->options->n_rows, n_draws = job->options->n_draws;
+  for (size_t k = 0; k < n_rows; k++) job->times[k] = 1;
+  double v = variance_of(job, draw);
+  *variance += v / (double)n_draws;
+  for (size_t c = 0; c < job->n; c++) {
+    indices[c].first.mean += (1 - difference(job, 1, c, draw) / v) / (double)n_draws;
+    indices[c].total.mean += difference(job, 0, c, draw) / v / (double)n_draws;
+  }
+  resample(job, draw);
+  v = variance_of(job, draw);
+  for (size_t c = 0; c < job->n; c++) {
+    job->first[c * n_draws + draw] = 1 - difference(job, 1, c, draw) / v;
+    job->total[c * n_draws + draw] = difference(job, 0, c, draw) / v;
+  }
+}
+
+static void find_indices(struct job *job, struct gpnn_sobol_index *indices, double *variance)
+{
+  size_t n_draws = job->options->n_draws;
+  memset(indices, 0, job->n * sizeof *indices);
+  *variance = 0;
+  for (size_t draw = 0; draw < n_draws; draw++) add_draw(job, draw, indices, variance);
+  for (size_t c = 0; c < job->n; c++) {
+    struct gpnn_sobol_index *index = &indices[c];
+    gpnn_surrogate_interval(n_draws, job->first + c * n_draws, job->options->level,
+                            &index->first.lower, &index->first.upper);
+    gpnn_surrogate_interval(n_draws, job->total + c * n_draws, job->options->level,
+                            &index->total.lower, &index->total.upper);
+    if (!is_seen(job, job->chosen[c])) *index = (struct gpnn_sobol_index){0};
+  }
+}
+
+enum gpnn_status gpnn_sobol_find(const struct gpnn_model *model, const struct gpnn_dataset *view,
+                                 const struct gpnn_explain_columns *columns, size_t n,
+                                 const struct gpnn_explain_column *const *chosen,
+                                 const struct gpnn_sobol_options *options,
+                                 struct gpnn_sobol_index *indices, double *variance,
+                                 struct gpnn_error *err)
+{
+  struct job job = {.model = model,
+                    .dataset = gpnn_model_channel(model, 0)->dataset,
+                    .view = view,
+                    .columns = columns,
+                    .n = n,
+                    .chosen = chosen,
+                    .options = options};
+  enum gpnn_status status = evaluate(&job, err);
+  if (status == GPNN_OK) find_indices(&job, indices, variance);
+  gpnn_surrogate_release(&job.surrogate);
+  gpnn_arrays_free(job.arrays);
+  return status;
+}

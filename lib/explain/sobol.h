@@ -1,0 +1,67 @@
+/*
+ * sobol: which share of the variance of a model's function each column causes, if the columns were
+ * independent (Sobol' 1993; Homma and Saltelli 1996).
+ *
+ *   first   the share that the column explains by itself
+ *   total   the share that is left if all other columns are known: its own, and that of all
+ *           interactions that it takes part in
+ *
+ * Both are estimated as Jansen (1999) does, from pairs of quasi-random points (stats/halton.h) that
+ * differ in one column, or agree in one:
+ *   first = 1 - mean (f(B) - f(AB))^2 / (2 V),   total = mean (f(A) - f(AB))^2 / (2 V),
+ * where AB is A with the column of B.  They are computed of each joint draw of the function
+ * (explain/surrogate.h), and averaged over draws; intervals, of draws that also resample the
+ * points, hold both what the model does not know and what the points leave open (Le Gratiet,
+ * Cannamela and Iooss 2014). Threads: those of the model; no result depends on their number.
+ */
+#ifndef GPNN_EXPLAIN_SOBOL_H
+#define GPNN_EXPLAIN_SOBOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "explain/columns.h"
+#include "models/model.h"
+
+enum gpnn_sobol_inputs {
+  GPNN_SOBOL_OWN,     /* each column is distributed as in the training rows */
+  GPNN_SOBOL_UNIFORM, /* uniformly between its ends there, over its levels or its period; what has
+                         no single axis (explain/axis.h) as in the training rows */
+};
+
+struct gpnn_sobol_options {
+  enum gpnn_sobol_inputs inputs;
+  size_t n_rows;  /* > 1: pairs of points */
+  size_t n_draws; /* > 0 */
+  double level;   /* of intervals, in (0, 1) */
+  uint64_t seed;
+};
+
+struct gpnn_sobol_estimate {
+  double mean, lower, upper;
+};
+
+struct gpnn_sobol_index {
+  struct gpnn_sobol_estimate first, total;
+};
+
+/* The most points: (2 + columns) times n_rows. */
+enum { GPNN_SOBOL_MOST = 65536 };
+
+/*
+ * Finds the indices of 'n' of the columns, which are of the dataset of 'model', a model with one
+ * channel; the others vary as well.  'view' as for gpnn_axis_init().  'variance' becomes that of
+ * the function, in the units of the target squared.  A column that the model does not see has
+ * indices of 0.  GPNN_EDATA: the target holds classes, or the points are too many.  Otherwise
+ * outcomes as for gpnn_surrogate_evaluate().
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_sobol_find(const struct gpnn_model *model, const struct gpnn_dataset *view,
+                const struct gpnn_explain_columns *columns, size_t n,
+                const struct gpnn_explain_column *const *chosen,
+                const struct gpnn_sobol_options *options, struct gpnn_sobol_index *indices,
+                double *variance, struct gpnn_error *err);
+
+#endif
