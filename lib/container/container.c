@@ -45,6 +45,15 @@ bool gpnn_container_recognise(const void *bytes, size_t length, enum gpnn_contai
   return true;
 }
 
+bool gpnn_container_lists(const void *bytes, size_t length, const char tag[4])
+{
+  const unsigned char *front = bytes;
+  size_t n = length < HEADER_BYTES ? 0 : gpnn_load_u32(front + AT_COUNT);
+  for (size_t i = 0; i < n && HEADER_BYTES + (i + 1) * ENTRY_BYTES <= length; i++)
+    if (memcmp(front + HEADER_BYTES + i * ENTRY_BYTES, tag, 4) == 0) return true;
+  return false;
+}
+
 /* ---- opening ---- */
 
 struct gpnn_container {
@@ -292,6 +301,11 @@ const struct gpnn_container_section *gpnn_container_find(const struct gpnn_conta
   for (size_t i = 0; i < container->n_sections; i++)
     if (memcmp(container->sections[i].tag, tag, 4) == 0) return &container->sections[i];
   return NULL;
+}
+
+int gpnn_container_descriptor(const struct gpnn_container *container)
+{
+  return container->fd;
 }
 
 const unsigned char *gpnn_container_bytes(const struct gpnn_container *container,

@@ -9,6 +9,7 @@
  * Writing: gpnn_container_create(); then for each section gpnn_container_begin(), any number of
  * gpnn_container_write() (or writing to gpnn_container_file()), and gpnn_container_end(); then
  * gpnn_container_commit().  After a failure of any but the last, call gpnn_container_abandon().
+ * gpnn_container_copy() begins with sections of another file, which need not pass through memory.
  * Or gpnn_container_pour(), which writes a whole container, of sections in memory, to any stream.
  * Reading: gpnn_container_open() maps the file and checks header and table,
  * gpnn_container_of_bytes() does that with what was read from a stream; gpnn_container_find() finds
@@ -40,8 +41,9 @@
 
 enum {
   GPNN_CONTAINER_MAGIC_BYTES = 8,
-  GPNN_CONTAINER_KIND_BYTES = 24, /* of a file's beginning, which include magic and kind */
-  GPNN_CONTAINER_SECTIONS = 62    /* most sections of a file */
+  GPNN_CONTAINER_KIND_BYTES = 24,    /* of a file's beginning, which include magic and kind */
+  GPNN_CONTAINER_FRONT_BYTES = 2048, /* which include the table of sections */
+  GPNN_CONTAINER_SECTIONS = 62       /* most sections of a file */
 };
 
 enum gpnn_container_kind {
@@ -73,13 +75,18 @@ struct gpnn_container_format {
  */
 bool gpnn_container_recognise(const void *bytes, size_t length, enum gpnn_container_kind *kind);
 
+/* True if a container that begins with these bytes lists a section with this tag among those that
+ * they tell of.  It may be damaged. */
+bool gpnn_container_lists(const void *bytes, size_t length, const char tag[4]);
+
 /* For messages: "an index", "a grid index", "a model file", "a state file" or "a gpnn file of an
  * unknown kind". */
 const char *gpnn_container_kind_name(enum gpnn_container_kind kind);
 
 /* ---- writing ---- */
 
-struct gpnn_container_writer;
+struct gpnn_container;        /* an open, mapped file, or one in memory */
+struct gpnn_container_writer; /* one that is being written */
 
 /* Creates a file that appears as 'path' when it is committed.  '*watch' holds the name of the
  * unfinished file until then (base/atomic_file.h); 'watch' may be NULL.  '*writer' is set on
@@ -89,6 +96,15 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_container_create(struct gpnn_container_wri
                                                        const struct gpnn_container_format *format,
                                                        const char *volatile *watch,
                                                        struct gpnn_error *err);
+
+/*
+ * Begins a file that has no section yet with the first 'n' sections of 'container', a mapped file
+ * of the same format, as they are there, with their checksums, which are not verified.  Where the
+ * file system can, both files share the bytes.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_container_copy(struct gpnn_container_writer *writer,
+                                                     const struct gpnn_container *container,
+                                                     size_t n, struct gpnn_error *err);
 
 /* Begins the section 'tag', which is one of the format's and not in the file yet.  GPNN_EDATA: the
  * file has GPNN_CONTAINER_SECTIONS already. */
@@ -143,8 +159,6 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_container_pour(const struct gpnn_container
 
 /* ---- reading ---- */
 
-struct gpnn_container; /* an open, mapped file, or one in memory */
-
 struct gpnn_container_section {
   char tag[5];      /* four capital letters and a NUL */
   bool is_critical; /* according to the file */
@@ -188,6 +202,9 @@ const struct gpnn_container_section *gpnn_container_get(const struct gpnn_contai
 /* The section with this tag, or NULL.  Sections belong to the container. */
 const struct gpnn_container_section *gpnn_container_find(const struct gpnn_container *container,
                                                          const char tag[4]);
+
+/* The descriptor of a mapped file, which belongs to the container. */
+int gpnn_container_descriptor(const struct gpnn_container *container);
 
 /* The bytes of a section, mapped read-only until the container is closed; not yet verified. */
 const unsigned char *gpnn_container_bytes(const struct gpnn_container *container,

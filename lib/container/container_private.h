@@ -29,13 +29,16 @@ enum {
   ENTRY_RESERVED = 28,
   ENTRY_BYTES = 32,
 
-  FRONT_BYTES = HEADER_BYTES + GPNN_CONTAINER_SECTIONS * ENTRY_BYTES,
+  FRONT_BYTES = GPNN_CONTAINER_FRONT_BYTES,
   ALIGN = 64,
   CRITICAL = 1,
 
   MAJOR = 1,
   ORDER = 0x01020304, /* stored in the byte order of the machine that writes */
 };
+
+_Static_assert((int)FRONT_BYTES == HEADER_BYTES + (int)GPNN_CONTAINER_SECTIONS * ENTRY_BYTES,
+               "all sections have room");
 
 /* How many bytes bring 'length' to a multiple of ALIGN. */
 static inline size_t gpnn_container_padding(uint64_t length)

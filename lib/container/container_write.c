@@ -1,9 +1,11 @@
 /*
  * Writing containers.
  */
+#define _GNU_SOURCE /* copy_file_range() */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,6 +71,72 @@ enum gpnn_status gpnn_container_create(struct gpnn_container_writer **writer, co
   *writer = made;
   return GPNN_OK;
 }
+
+/* ---- sections of another file ---- */
+
+/* Lets the system copy the bytes [*at, end) of one file to the same place of another, and moves
+ * '*at' on: not to the end where it cannot, or not between these files. */
+static void copy_within_system(int from, int to, uint64_t *at, uint64_t end)
+{
+#ifdef __linux__
+  while (*at < end) {
+    off_t read_at = (off_t)*at, write_at = (off_t)*at;
+    size_t wanted = end - *at < SSIZE_MAX ? (size_t)(end - *at) : SSIZE_MAX;
+    ssize_t got = copy_file_range(from, &read_at, to, &write_at, wanted, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return;
+    *at += (uint64_t)got;
+  }
+#else
+  (void)from, (void)to, (void)at, (void)end;
+#endif
+}
+
+/* Does the same, whatever the system can, from where the file is mapped. */
+static enum gpnn_status copy_mapped(struct gpnn_container_writer *writer,
+                                    const struct gpnn_mapping *mapping, uint64_t at, uint64_t end,
+                                    struct gpnn_error *err)
+{
+  const unsigned char *bytes = mapping->start;
+  while (at < end) {
+    size_t wanted = end - at < GPNN_MAPPING_STRIDE ? (size_t)(end - at) : GPNN_MAPPING_STRIDE;
+    ssize_t got = pwrite(writer->file.fd, bytes + at, wanted, (off_t)at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return write_failed(writer, got < 0 ? errno : EIO, err);
+    gpnn_mapping_evict(*mapping, bytes + at, (size_t)got);
+    at += (uint64_t)got;
+  }
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_container_copy(struct gpnn_container_writer *writer,
+                                     const struct gpnn_container *container, size_t n,
+                                     struct gpnn_error *err)
+{
+  enum { BLOCK = 1 << 16 }; /* file systems share whole blocks alone, none of which is longer */
+  const struct gpnn_mapping mapping = gpnn_container_mapping(container);
+  uint64_t at = 0, end = FRONT_BYTES;
+  assert(writer->n_sections == 0 && mapping.start != NULL && n <= gpnn_container_count(container));
+  for (size_t i = 0; i < n; i++) {
+    const struct gpnn_container_section *from = gpnn_container_get(container, i);
+    const struct gpnn_container_tag *known = gpnn_container_find_tag(writer->format, from->tag);
+    writer->sections[writer->n_sections++] = *from;
+    if (known != NULL && known->is_critical && known->since > writer->minor)
+      writer->minor = known->since;
+    end = from->offset + from->length;
+  }
+  if (fflush(writer->stream) != 0) return write_failed(writer, errno, err);
+  int source = gpnn_container_descriptor(container);
+  copy_within_system(source, writer->file.fd, &at, end / BLOCK * BLOCK);
+  copy_within_system(source, writer->file.fd, &at, end);
+  enum gpnn_status status = copy_mapped(writer, &mapping, at, end, err);
+  if (status != GPNN_OK) return status;
+  if (fseeko(writer->stream, (off_t)end, SEEK_SET) != 0) return write_failed(writer, errno, err);
+  writer->length = end;
+  return GPNN_OK;
+}
+
+/* ---- sections ---- */
 
 /* An empty section at 'offset', which raises the minor version if it has to. */
 static struct gpnn_container_section new_section(const struct gpnn_container_format *format,

@@ -10,11 +10,11 @@
  * fewer calls than AT.  Only gpnn and programs whose names begin with "gpnn-" are meant, not what
  * runs them, nor what they run.
  *
- * Kinds, and who calls: memory, memstream (a stream into memory), new (C++), read, write, open
- * (whatever makes a descriptor), sync, rename, map, close, stat (whatever asks about a file, or
- * changes its mode or place), child, poll, thread.  Counted are calls from the program itself; for
- * memory also those from the libraries that it hands over to and that can say no, libc and zlib;
- * for threads those from libgomp, which is to start none.
+ * Kinds, and who calls: memory, memstream (a stream into memory), new (C++), read, write, copy
+ * (between files), open (whatever makes a descriptor), sync, rename, map, close, stat (whatever
+ * asks about a file, or changes its mode or place), child, poll, thread.  Counted are calls from
+ * the program itself; for memory also those from the libraries that it hands over to and that can
+ * say no, libc and zlib; for threads those from libgomp, which is to start none.
  *
  * The streams of stdio call the system from within libc, out of reach of a library that is loaded
  * first; so those of the program are made anew, over functions of ours, standard output included.
@@ -51,6 +51,7 @@ enum kind {
   NEW,
   READ,
   WRITE,
+  COPY,
   OPEN,
   SYNC,
   RENAME,
@@ -63,9 +64,9 @@ enum kind {
   ANY,
 };
 
-static const char *const kinds[] = {"none",  "memory", "memstream", "new", "read",  "write",
-                                    "open",  "sync",   "rename",    "map", "close", "stat",
-                                    "child", "poll",   "thread",    "any"};
+static const char *const kinds[] = {"none", "memory", "memstream", "new",    "read", "write",
+                                    "copy", "open",   "sync",      "rename", "map",  "close",
+                                    "stat", "child",  "poll",      "thread", "any"};
 
 static const struct {
   const char *name;
@@ -317,6 +318,16 @@ ssize_t pwrite(int fd, const void *bytes, size_t length, off_t at)
   if (!strikes(WRITE, "pwrite", CALLER)) return real(fd, bytes, length, at);
   ssize_t n = allowed(length);
   return n < 0 ? n : real(fd, bytes, (size_t)n, at);
+}
+
+ssize_t copy_file_range(int from, off_t *from_at, int to, off_t *to_at, size_t length,
+                        unsigned flags)
+{
+  REAL(copy_file_range)
+  if (!strikes(COPY, "copy_file_range", CALLER))
+    return real(from, from_at, to, to_at, length, flags);
+  ssize_t n = allowed(length);
+  return n < 0 ? n : real(from, from_at, to, to_at, (size_t)n, flags);
 }
 
 ssize_t send(int fd, const void *bytes, size_t length, int flags)

@@ -127,6 +127,66 @@ static void the_same_sections_are_the_same_bytes(void **state)
   free(second.at);
 }
 
+/* The file of write_three() and, in another one, its first 'n' sections and a section MNOP. */
+static struct gpnn_container *copy_some(const struct place *place, size_t n, char path[260])
+{
+  struct gpnn_container *from = NULL, *copy = NULL;
+  struct gpnn_container_writer *writer = NULL;
+  snprintf(path, 260, "%s.copy", place->path);
+  write_three(place->path);
+  assert_ok(gpnn_container_open(&from, place->path, &format, &err));
+  assert_ok(gpnn_container_create(&writer, path, &format, NULL, &err));
+  assert_ok(gpnn_container_copy(writer, from, n, &err));
+  gpnn_container_close(from);
+  assert_ok(gpnn_container_begin(writer, "MNOP", &err));
+  assert_ok(gpnn_container_write(writer, "more", 4, &err));
+  assert_ok(gpnn_container_end(writer, &err));
+  assert_ok(gpnn_container_commit(writer, 7, &err));
+  assert_ok(gpnn_container_open(&copy, path, &format, &err));
+  return copy;
+}
+
+static void sections_of_another_file_are_copied_as_they_are(void **state)
+{
+  const struct place *place = *state;
+  for (size_t n = 0; n <= 3; n++) {
+    char path[260];
+    struct gpnn_container *copy = copy_some(place, n, path), *from = NULL;
+    assert_ok(gpnn_container_open(&from, place->path, &format, &err));
+    assert_int_equal(gpnn_container_count(copy), n + 1);
+    assert_true(gpnn_container_fingerprint(copy) == 7);
+    for (size_t i = 0; i < n; i++) {
+      const struct gpnn_container_section *own = gpnn_container_get(copy, i);
+      const struct gpnn_container_section *their = gpnn_container_get(from, i);
+      assert_memory_equal(own, their, sizeof *own);
+      assert_memory_equal(gpnn_container_bytes(copy, own), gpnn_container_bytes(from, their),
+                          own->length);
+      assert_ok(gpnn_container_check(copy, own, &err));
+    }
+    const struct gpnn_container_section *last = gpnn_container_find(copy, "MNOP");
+    assert_int_equal(last->offset % 64, 0);
+    assert_memory_equal(gpnn_container_bytes(copy, last), "more", 4);
+    gpnn_container_close(from);
+    gpnn_container_close(copy);
+    assert_int_equal(remove(path), 0);
+  }
+}
+
+static void the_front_lists_the_sections(void **state)
+{
+  const struct place *place = *state;
+  write_three(place->path);
+  struct bytes bytes = read_bytes(place->path);
+  assert_true(gpnn_container_lists(bytes.at, GPNN_CONTAINER_FRONT_BYTES, "ABCD"));
+  assert_true(gpnn_container_lists(bytes.at, GPNN_CONTAINER_FRONT_BYTES, "IJKL"));
+  assert_false(gpnn_container_lists(bytes.at, GPNN_CONTAINER_FRONT_BYTES, "MNOP"));
+  for (size_t length = 0; length < 160; length++) /* cut short */
+    assert_true(gpnn_container_lists(bytes.at, length, "EFGH") == (length >= 128));
+  gpnn_store_u32(bytes.at + 24, UINT32_MAX); /* more than there is room for */
+  assert_false(gpnn_container_lists(bytes.at, GPNN_CONTAINER_FRONT_BYTES, "MNOP"));
+  free(bytes.at);
+}
+
 static void an_abandoned_file_leaves_nothing(void **state)
 {
   const struct place *place = *state;
@@ -389,6 +449,9 @@ int main(void)
       cmocka_unit_test_setup_teardown(sections_read_back, enter, leave),
       cmocka_unit_test_setup_teardown(a_stream_starts_at_its_section, enter, leave),
       cmocka_unit_test_setup_teardown(the_same_sections_are_the_same_bytes, enter, leave),
+      cmocka_unit_test_setup_teardown(sections_of_another_file_are_copied_as_they_are, enter,
+                                      leave),
+      cmocka_unit_test_setup_teardown(the_front_lists_the_sections, enter, leave),
       cmocka_unit_test_setup_teardown(an_abandoned_file_leaves_nothing, enter, leave),
       cmocka_unit_test_setup_teardown(more_sections_than_a_file_has_room_for_are_refused, enter,
                                       leave),
