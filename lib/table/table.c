@@ -191,8 +191,25 @@ static enum gpnn_status add_unnamed(struct gpnn_table *table, enum gpnn_unnamed 
   return GPNN_OK;
 }
 
+/* True if the fields of the first line are a row and no names, as far as can be told. */
+static bool sees_row(const struct gpnn_table *table)
+{
+  size_t n_numbers = 0, n_counted = 0;
+  for (size_t j = 0; j < table->n_columns; j++) {
+    const struct gpnn_field *field = &table->fields[j];
+    double value;
+    if (gpnn_values_missing(&table->values, field->text, field->length)) continue;
+    if (gpnn_values_number(&table->values, field->text, field->length, &value) != GPNN_NUMBER_OK)
+      return false;
+    n_numbers++;
+    n_counted += value == (double)(j + 1);
+  }
+  return n_numbers > 0 && n_counted < table->n_columns;
+}
+
 /* Sets what the first line determines; without a header the line is not consumed. */
-static enum gpnn_status read_first_line(struct gpnn_table *table, struct gpnn_error *err)
+static enum gpnn_status read_first_line(struct gpnn_table *table, bool may_lack_header,
+                                        struct gpnn_error *err)
 {
   struct gpnn_extent extent;
   enum gpnn_unnamed unnamed;
@@ -200,6 +217,7 @@ static enum gpnn_status read_first_line(struct gpnn_table *table, struct gpnn_er
   if (status == GPNN_OK) status = find_unnamed(table, extent.length, &unnamed, err);
   if (status == GPNN_OK) status = gpnn_table_split(table, extent.length, &table->n_columns, err);
   if (status == GPNN_OK) status = add_unnamed(table, unnamed, err);
+  if (status == GPNN_OK && may_lack_header && sees_row(table)) table->has_header = false;
   if (status == GPNN_OK) status = name_columns(table, extent.length, err);
   if (status != GPNN_OK) return status;
   table->header_length = table->has_header ? extent.length : 0;
@@ -209,7 +227,8 @@ static enum gpnn_status read_first_line(struct gpnn_table *table, struct gpnn_er
   return GPNN_OK;
 }
 
-static enum gpnn_status read_beginning(struct gpnn_table *table, size_t n_skipped,
+static enum gpnn_status read_beginning(struct gpnn_table *table,
+                                       const struct gpnn_table_options *options,
                                        struct gpnn_error *err)
 {
   bool is_npy = false;
@@ -220,12 +239,14 @@ static enum gpnn_status read_beginning(struct gpnn_table *table, size_t n_skippe
     return status == GPNN_OK ? name_columns(table, 0, err) : status;
   }
   status = check_beginning(table, err);
-  if (status == GPNN_OK) status = skip_lines(table, n_skipped, err);
+  if (status == GPNN_OK) status = skip_lines(table, options->skip_lines, err);
   if (status == GPNN_OK) status = gpnn_table_open_json(table, err);
-  return status == GPNN_OK && !gpnn_table_is_json(table) ? read_first_line(table, err) : status;
+  return status == GPNN_OK && !gpnn_table_is_json(table)
+             ? read_first_line(table, options->may_lack_header, err)
+             : status;
 }
 
-static bool is_possible_delimiter(char c)
+bool gpnn_table_can_delimit(char c)
 {
   return c == '\t' || (c >= ' ' && c < 0x7f && c != '"');
 }
@@ -233,20 +254,21 @@ static bool is_possible_delimiter(char c)
 enum gpnn_status gpnn_table_open(struct gpnn_table **table, const char *path,
                                  const struct gpnn_table_options *options, struct gpnn_error *err)
 {
-  if (options->delimiter != 0 && !is_possible_delimiter(options->delimiter))
+  if (options->delimiter != 0 && !gpnn_table_can_delimit(options->delimiter))
     return gpnn_fail(
         err, GPNN_EINVAL,
         "the delimiter must be a tab or a printable ASCII character other than a quote");
   struct gpnn_table *new = calloc(1, sizeof *new);
   if (new == NULL) return gpnn_fail_memory(err, "to open a table");
   new->delimiter = options->delimiter;
+  new->usual_delimiter = options->usual_delimiter;
   new->has_header = options->has_header;
   new->line = 1;
   enum gpnn_status status = gpnn_values_make(&new->values, &options->notation, err);
   if (status == GPNN_OK) status = gpnn_input_open(&new->input, path, err);
   if (status == GPNN_OK && !gpnn_grow(&new->buffer, &new->capacity, FIRST_BUFFER_BYTES, 1))
     status = gpnn_fail_memory(err, "to open a table");
-  if (status == GPNN_OK) status = read_beginning(new, options->skip_lines, err);
+  if (status == GPNN_OK) status = read_beginning(new, options, err);
   if (status != GPNN_OK)
     gpnn_table_close(new);
   else

@@ -55,9 +55,12 @@ extern "C" {
 struct gpnn_table; /* an open table */
 
 struct gpnn_table_options {
-  char delimiter;    /* ' ': blanks, any number of them; 0: detected, as gpnn-table(5) says */
-  bool has_header;   /* the first line names the columns */
-  size_t skip_lines; /* lines before it that are not part of the table */
+  char delimiter;       /* ' ': blanks, any number of them; 0: detected, as gpnn-table(5) says */
+  char usual_delimiter; /* taken rather than detected if the first lines have it; 0: none */
+  bool has_header;      /* the first line names the columns */
+  bool may_lack_header; /* even so, it is a row if it can be no names: numbers, or missing values,
+                           but not just 1, 2, 3 and so on */
+  size_t skip_lines;    /* lines before it that are not part of the table */
   struct gpnn_notation notation; /* borrowed for the call that opens the table */
 };
 
@@ -166,6 +169,9 @@ const char *gpnn_table_comments(const struct gpnn_table *table);
  * whose objects have ends of their own. */
 bool gpnn_table_is_empty(const struct gpnn_table *table);
 bool gpnn_table_is_torn(const struct gpnn_table *table);
+
+/* True if a character may be a delimiter: a tab, or printable ASCII other than a quote. */
+bool gpnn_table_can_delimit(char c);
 
 /* Closes and frees; NULL is allowed. */
 void gpnn_table_close(struct gpnn_table *table);

@@ -125,10 +125,24 @@ static bool has_more_numbers(const struct agreement *a, const struct agreement *
   return a->n_numbers * b->n_fields > b->n_numbers * a->n_fields;
 }
 
+/* True if the first line has fields at the usual delimiter, and as many as the next, if that is in
+ * the buffer. */
+static bool usual_delimiter_fits(const struct gpnn_table *table, size_t first_length)
+{
+  const char *first = table->buffer + table->start, *s = first + first_length, *line_end;
+  size_t number = 0;
+  if (table->usual_delimiter == 0) return false;
+  size_t n_fields = cut_line(first, s, table->usual_delimiter).n_fields;
+  const char *line = next_line(table, &s, table->buffer + table->end, &line_end, &number);
+  return n_fields > 1 &&
+         (line == NULL || cut_line(line, line_end, table->usual_delimiter).n_fields == n_fields);
+}
+
 char gpnn_table_detect_delimiter(const struct gpnn_table *table, size_t first_length)
 {
   struct agreement best = {0, 0, 0};
   char delimiter = '\t';
+  if (usual_delimiter_fits(table, first_length)) return table->usual_delimiter;
   for (size_t i = 0; i < N_CANDIDATES; i++) {
     struct agreement agreement = find_agreement(table, first_length, candidates[i]);
     if (agreement.n_fields < 2) continue;

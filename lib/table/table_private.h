@@ -29,7 +29,7 @@ enum { FIRST_BUFFER_BYTES = 256 * 1024, BLOCK_BYTES = 64 };
 
 struct gpnn_table {
   struct gpnn_input *input;
-  char delimiter;
+  char delimiter, usual_delimiter; /* as in the options, until the first is known */
   bool has_header;
   struct gpnn_values values; /* owned */
 
@@ -69,9 +69,9 @@ struct gpnn_extent {
 
 /* ---- table_detect.c ---- */
 
-/* The delimiter at which most of the first lines in the buffer have as many fields as the first of
- * all, which is 'first_length' bytes long; where that holds of several, at which more of these
- * fields look like numbers. */
+/* The usual delimiter if the first two lines have it, or else the one at which most of the first
+ * lines in the buffer have as many fields as the first of all, which is 'first_length' bytes long;
+ * where that holds of several, at which more of these fields look like numbers. */
 char gpnn_table_detect_delimiter(const struct gpnn_table *table, size_t first_length);
 
 /* True if the first line alone does not tell its delimiter: it contains several candidates, or only

@@ -317,6 +317,32 @@ static void a_delimiter_may_be_given(void **state)
   }
 }
 
+static void a_usual_delimiter_is_taken_where_it_is(void **state)
+{
+  (void)state;
+  const struct gpnn_table_options options = {.usual_delimiter = ':', .has_header = true};
+  assert_shows("a,b:c,d\n1,2:3,4\n", &options, "2:1,2|3,4");
+  assert_shows("a,b\n1:2,4\n", &options, "2:1:2|4");
+  assert_shows("a,\"b:c\"\n1,2\n", &options, "2:1|2");
+}
+
+static void a_header_may_be_missing_if_it_can_be_no_names(void **state)
+{
+  (void)state;
+  const struct gpnn_table_options options = {
+      .has_header = true, .may_lack_header = true, .notation = {.missing = "?", .decimal = ','}};
+  struct gpnn_table_options given = options;
+  assert_shows("0,5;2\n3;4\n", &options, "1:0,5|2\n2:3|4");
+  assert_shows("?;2\n3;4\n", &options, "1:?|2\n2:3|4");
+  assert_shows("1;2\n3;4\n", &options, "2:3|4"); /* numbers of columns */
+  assert_shows("a;2\n3;4\n", &options, "2:3|4");
+  assert_shows("?;\n3;4\n", &options, "2:3|4");
+  given.may_lack_header = false;
+  assert_shows("0,5;2\n3;4\n", &given, "2:3|4");
+  given.has_header = false;
+  assert_shows("a;b\n3;4\n", &given, "1:a|b\n2:3|4");
+}
+
 static void columns_have_names_or_numbers(void **state)
 {
   (void)state;
@@ -700,6 +726,8 @@ int main(void)
       cmocka_unit_test(a_preamble_is_suspected),
       cmocka_unit_test(quotes_count_only_at_fields_of_the_chosen_delimiter),
       cmocka_unit_test(a_delimiter_may_be_given),
+      cmocka_unit_test(a_usual_delimiter_is_taken_where_it_is),
+      cmocka_unit_test(a_header_may_be_missing_if_it_can_be_no_names),
       cmocka_unit_test(columns_have_names_or_numbers),
       cmocka_unit_test(a_byte_order_mark_is_no_text),
       cmocka_unit_test(an_empty_table_is_refused),
