@@ -1,4 +1,5 @@
-/* gpnn-index: a table in, an index file out; or an index searched under another metric. */
+/* gpnn-index: a table in, an index file out; or an index searched under another metric,
+ * or with parameters inside. */
 #include "cmd/common/cli.h"
 #include "cmd/index/index.h"
 
@@ -52,7 +53,8 @@ static const struct cli_option options[] = {
              .of = CLI_OF_TABLE),
     CLI_CHOICE(0, "missing", roles.missing, "HOW", "rows that lack inputs", missing,
                .of = CLI_OF_TABLE),
-    SKIP_OPTION(skip_bad, "leave bad rows out; all: however many"),
+    CLI_FLAG_OR(0, "skip-bad", skip_bad, "all", "leave bad rows out; all: however many",
+                skip_words),
     CLI_FLAG(0, "unique", unique, "keep one of each set of equal rows", .of = CLI_OF_TABLE),
     CLI_CHOICE(0, "preset", preset, "paper", "whiten, exactly 1000 calibration rows", presets,
                .of = CLI_OF_TABLE),
@@ -66,20 +68,21 @@ static const struct cli_option options[] = {
              0, 1e300, .of = CLI_OF_TABLE),
     CLI_COUNT(0, "calibration-rows", training.calibration_rows, "N",
               "rows held out (1000, at most a tenth; 0: none)", 0, 1e15, .of = CLI_OF_TABLE),
-    CLI_CHOICE(0, "search", search.kind, "KIND", "nearest rows", searches),
-    CLI_REAL(0, "recall", search.recall, "R", "share of true neighbours to find (0.99)", 1e-3, 1),
+    CLI_CHOICE(0, "search", search.kind, "KIND", "nearest rows", searches, .of = CLI_OF_OWN),
+    CLI_REAL(0, "recall", search.recall, "R", "share of true neighbours to find (0.99)", 1e-3, 1,
+             .of = CLI_OF_OWN),
     CLI_COUNT('m', "neighbours", search.neighbours, "M",
-              "neighbours to tune for (400; those of PARAMS)", 1, 1e6),
+              "neighbours to tune for (400; those of PARAMS)", 1, 1e6, .of = CLI_OF_OWN),
     CLI_TEXT(0, "shown-as", shown_as, "COMMAND", NULL), /* for tools that run this one */
     CLI_TEXT(0, "metric", metric, "PARAMS", "search by the metric of PARAMS; reads an INDEX"),
+    CLI_TEXT(0, "pack", pack, "PARAMS", "one file of PARAMS and an INDEX, which is read"),
 };
 
 static const struct cli_tool tool = {
     .name = "gpnn-index",
     .synopsis = "[OPTION...] -o INDEX [TABLE]\n"
-                "       gpnn-index --metric PARAMS -o INDEX OLD-INDEX",
-    .purpose = "Standardise the rows of a table, hold some out for calibration, build the\n"
-               "neighbour search, and write it all to one index file.",
+                "       gpnn-index --metric|--pack PARAMS -o INDEX OLD-INDEX",
+    .purpose = "Standardise the rows of a table, hold some out, and build the neighbour search.",
     .groups = CLI_TABLE | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS | CLI_REPORT,
     .max_operands = 1,
     CLI_OPTIONS(options),

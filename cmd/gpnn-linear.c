@@ -317,7 +317,7 @@ static bool resolve(const struct cli *cli, void *arguments)
   const char *model = cli->operands[1];
   if (!check_meaning(cli, a)) return false;
   const char *table = a->kind == SOLVE ? cli_operand(cli, 2) : NULL;
-  if (!gpnn_index_is_model(model) && !open_default_params(cli, &a->params)) return false;
+  if (!gpnn_index_has_parameters(model) && !open_default_params(cli, &a->params)) return false;
   if (table != NULL && strcmp(table, "-") == 0 && a->params != NULL && strcmp(a->params, "-") == 0)
     return cli_refuse(cli, "both parameters and right-hand sides would come from standard input");
   return cli_check_overwrite(cli, cli->output, model) &&

@@ -16,7 +16,7 @@
 
 bool open_default_params(const struct cli *cli, const char **params_path)
 {
-  if (*params_path != NULL || gpnn_index_is_model(cli_operand(cli, 0))) return true;
+  if (*params_path != NULL || gpnn_index_has_parameters(cli_operand(cli, 0))) return true;
   *params_path = "-";
   if (!isatty(STDIN_FILENO)) return true;
   return cli_refuse(cli, "the parameters are missing: give them as -p FILE");
@@ -136,7 +136,7 @@ static enum gpnn_status transform_targets(struct opened *opened, struct gpnn_err
   return GPNN_OK;
 }
 
-/* Finds the channels, and warns if the parameters name another index. */
+/* Finds the channels, and warns of parameters that name another index, or refuses them. */
 static enum gpnn_status find_channels(const struct cli *cli, struct opened *opened,
                                       struct gpnn_error *err)
 {
@@ -147,6 +147,11 @@ static enum gpnn_status find_channels(const struct cli *cli, struct opened *open
   enum gpnn_status status = gpnn_channels_find(opened->dataset, opened->n, opened->parameters,
                                                opened->channels, &other_index, err);
   if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", name);
+  if (other_index && opened->needs_own_index)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "%s: made from another index than %s: fit it, or calibrate what was fitted to "
+                     "it",
+                     name, gpnn_index_path(opened->index));
   if (other_index)
     cli_warn(cli, "%s: made from another %s than %s", name,
              opened->dataset->stored == NULL ? "index" : "model", gpnn_index_path(opened->index));
@@ -172,11 +177,23 @@ static enum gpnn_status read_own(struct opened *opened, struct gpnn_error *err)
                                           err);
 }
 
-/* Reads the parameters, which are in a file of their own unless this is of a model. */
+/* The parameters that were packed with the index. */
+static enum gpnn_status read_packed(struct opened *opened, struct gpnn_error *err)
+{
+  const struct gpnn_packed *packed = &opened->dataset->packed;
+  const char *path = gpnn_index_path(opened->index);
+  if (packed->parameters == NULL)
+    return gpnn_fail(err, GPNN_EMISMATCH, "%s: has no parameters: give them as -p FILE", path);
+  return gpnn_parameters_read_bytes(&opened->parameters, &opened->n, &opened->state, path,
+                                    packed->parameters, packed->parameters_length, err);
+}
+
+/* Reads the parameters, which may be in a file of their own. */
 static enum gpnn_status read_parameters(struct opened *opened, struct gpnn_error *err)
 {
   const char *path = opened->parameters_path;
   if (opened->dataset->stored != NULL) return read_own(opened, err);
+  if (path == NULL) return read_packed(opened, err);
   if (gpnn_index_is_model(path))
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "%s is a model file, not parameters: it predicts by itself, so give it in "
@@ -207,10 +224,10 @@ enum gpnn_status open_model(const struct cli *cli, const struct opened *opened, 
                             size_t n, const struct gpnn_model_options *options,
                             struct gpnn_model **model, struct gpnn_error *err)
 {
-  const char *path = opened->parameters_path;
+  const char *path = opened->parameters_path, *index_path = gpnn_index_path(opened->index);
   if (opened->dataset->stored != NULL && options->neighbours > 0)
     return gpnn_fail(err, GPNN_EINVAL, "-m is for an index: %s has no neighbours to predict from",
-                     gpnn_index_path(opened->index));
+                     index_path);
   enum gpnn_status status = gpnn_model_new(model, n, opened->channels + first, options, err);
   if (status != GPNN_OK || !gpnn_model_rebuilt_search(*model)) return status;
   if (cli_is_step()) return GPNN_OK; /* nobody has these files yet, or ever */
@@ -221,7 +238,10 @@ enum gpnn_status open_model(const struct cli *cli, const struct opened *opened, 
     cli_warn(cli,
              "the search is rebuilt in memory for the metric of these parameters; to save the "
              "time: gpnn-index --metric %s -o NEW.gpi %s",
-             strcmp(path, "-") == 0 ? "PARAMS" : path, gpnn_index_path(opened->index));
+             path == NULL             ? index_path
+             : strcmp(path, "-") == 0 ? "PARAMS"
+                                      : path,
+             index_path);
   return status;
 }
 
@@ -229,6 +249,8 @@ enum gpnn_status open_table(const struct cli *cli, const struct gpnn_dataset *da
                             const char *path, struct gpnn_table **table, struct gpnn_error *err)
 {
   struct gpnn_table_options options = cli->table;
+  options.usual_delimiter = dataset->reading.delimiter;
+  options.may_lack_header = !dataset->schema.has_header;
   gpnn_notation_complete(&options.notation, &dataset->schema.notation);
   return gpnn_table_open(table, path, &options, err);
 }
@@ -259,22 +281,6 @@ bool open_can_reread(const char *path)
 {
   struct stat st;
   return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-bool open_sees_row(const struct gpnn_table *table)
-{
-  const struct gpnn_values *values = gpnn_table_values(table);
-  size_t n_numbers = 0, n_counted = 0, n = gpnn_table_columns(table);
-  for (size_t j = 0; j < n; j++) {
-    const char *name = gpnn_table_column(table, j);
-    double value;
-    if (gpnn_values_missing(values, name, strlen(name))) continue;
-    if (gpnn_values_number(values, name, strlen(name), &value) != GPNN_NUMBER_OK) return false;
-    n_numbers++;
-    n_counted += value == (double)(j + 1);
-  }
-  return gpnn_table_has_header(table) && !gpnn_table_is_json(table) && n_numbers > 0 &&
-         n_counted < n;
 }
 
 void open_release(struct opened *opened)

@@ -19,7 +19,8 @@ struct opened {
                                   with commas between; NULL: all that there are parameters of */
   const char *without_model;   /* borrowed; what to do instead, if a model file will not do; NULL:
                                   it will */
-  const char *parameters_path; /* borrowed; NULL: the model file's own */
+  bool needs_own_index;        /* parameters of another index are refused, not warned of */
+  const char *parameters_path; /* borrowed; NULL: those that the index or model file has itself */
   struct gpnn_index *index;
   const struct gpnn_dataset *dataset;   /* of the index, all rows, and transformed as the
                                            parameters say */
@@ -31,8 +32,8 @@ struct opened {
 };
 
 /*
- * Where '*params_path' is NULL, as without -p, it becomes "-", unless the first operand is a model
- * file, which has parameters of its own.  But from a terminal nobody types parameters: then says
+ * Where '*params_path' is NULL, as without -p, it becomes "-", unless the first operand has
+ * parameters of its own.  But from a terminal nobody types parameters: then says
  * that they are missing, as cli_refuse(), and returns false.
  */
 bool open_default_params(const struct cli *cli, const char **params_path);
@@ -54,11 +55,12 @@ GPNN_MUST_CHECK enum gpnn_status open_refuse_model(const struct gpnn_index *inde
 
 /*
  * Opens the index at 'path' (checking every byte if 'verify'), reads all parameters of
- * 'parameters_path' ("-": standard input) and checks that they go together; warns if the parameters
- * name another index.  A model file's parameters are its own, to which 'parameters_path' adds a
- * calibration, unless it is NULL.  GPNN_EMISMATCH: one is of rows, the other of a grid.  'opened'
- * must be zeroed but for the first two members; the caller releases it, also after a failure.
- * GPNN_EINVAL: there are no parameters of a target that is wanted.
+ * 'parameters_path' ("-": standard input; NULL: those that were packed with the index) and checks
+ * that they go together; warns if the parameters name another index.  A model file's parameters are
+ * its own, to which 'parameters_path' adds a calibration, unless it is NULL.  GPNN_EMISMATCH: one
+ * is of rows, the other of a grid; or there are no packed ones.  'opened' must be zeroed but for
+ * the members before 'parameters_path'; the caller releases it, also after a failure. GPNN_EINVAL:
+ * there are no parameters of a target that is wanted.
  */
 GPNN_MUST_CHECK enum gpnn_status open_files(const struct cli *cli, const char *path,
                                             const char *parameters_path, bool verify,
@@ -84,12 +86,8 @@ GPNN_MUST_CHECK enum gpnn_status open_single(const struct cli *cli, const char *
 /* True if what is at 'path' can be read more than once: it is a regular file. */
 bool open_can_reread(const char *path);
 
-/* True if what was taken for the names of columns is rather a row: numbers, or missing values, but
- * not just 1, 2, 3 and so on. */
-bool open_sees_row(const struct gpnn_table *table);
-
-/* Opens a table that is to be read by the columns of 'dataset': values are written as in its
- * training table, unless the command line says otherwise. */
+/* Opens a table that is to be read by the columns of 'dataset': it is written as its training table
+ * is, unless the command line says otherwise; where that had no names, it need not have any. */
 GPNN_MUST_CHECK enum gpnn_status open_table(const struct cli *cli,
                                             const struct gpnn_dataset *dataset, const char *path,
                                             struct gpnn_table **table, struct gpnn_error *err);

@@ -45,8 +45,7 @@ static enum gpnn_status find_beginning(const struct cli *cli, struct places *pla
   struct gpnn_table *table = NULL;
   enum gpnn_status status = open_table(cli, dataset, places->test, &table, err);
   if (status != GPNN_OK) return status;
-  begins->no_header =
-      !gpnn_table_has_header(table) || (!dataset->schema.has_header && open_sees_row(table));
+  begins->no_header = !gpnn_table_has_header(table);
   gpnn_table_close(table);
   status = match_columns(cli, places, begins, dataset, &preamble, err);
   struct beginning later = {begins->no_header, preamble};
@@ -123,7 +122,7 @@ static const struct gpnn_column *find_other_target(const struct gpnn_schema *a,
 static enum gpnn_status compare_roles(const char *path, const struct gpnn_schema *old,
                                       const struct gpnn_schema *new, struct gpnn_error *err)
 {
-  static const char advice[] = "--force replaces it, and --save DIR keeps this one elsewhere";
+  static const char advice[] = "--force replaces it, and --save FILE keeps this one elsewhere";
   char name[GPNN_MASK_BYTES];
   const struct gpnn_column *lost = find_other_target(old, new);
   const struct gpnn_column *added = find_other_target(new, old);
@@ -143,11 +142,11 @@ static enum gpnn_status compare_roles(const char *path, const struct gpnn_schema
 enum gpnn_status check_replaced(const struct places *places, struct gpnn_error *err)
 {
   struct gpnn_index *old = NULL, *new = NULL;
-  if (!places->keeps || gpnn_index_open(&old, places->kept.index, false, NULL) != GPNN_OK)
+  if (!places->keeps || gpnn_index_open(&old, places->kept.model, false, NULL) != GPNN_OK)
     return GPNN_OK;
   enum gpnn_status status = gpnn_index_open(&new, places->working.index, false, err);
   if (status == GPNN_OK)
-    status = compare_roles(places->kept.index, &gpnn_index_dataset(old)->schema,
+    status = compare_roles(places->kept.model, &gpnn_index_dataset(old)->schema,
                            &gpnn_index_dataset(new)->schema, err);
   gpnn_index_close(new);
   gpnn_index_close(old);

@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "cmd/common/pack.h"
 #include "cmd/common/signals.h"
 #include "dataset/index.h"
 
-/* What a signal handler removes: the directory comes after its files, and the one that was made for
- * it after both. */
-enum { INDEX, FITTED, PARAMS, PREDICTIONS, SCRATCH, MADE, UNFINISHED };
+/* What a signal handler removes: the directory comes after its files. */
+enum { INDEX, FITTED, PARAMS, PREDICTIONS, SCRATCH, MODEL, UNFINISHED };
 static const char *volatile unfinished[UNFINISHED];
 
 /* ---- names -------------------------------------------------------------------------------- */
@@ -85,32 +85,18 @@ static enum gpnn_status name_files(struct places *p, const char *name, const cha
 
 /* ---- where the model is kept -------------------------------------------------------------- */
 
-static enum gpnn_status make_directory(struct places *p, struct gpnn_error *err)
-{
-  if (!p->keeps) return GPNN_OK;
-  unfinished[MADE] =
-      p->directory; /* should it have files already, the handler fails to remove it */
-  if (mkdir(p->directory, 0777) == 0) {
-    p->made_directory = true;
-    return GPNN_OK;
-  }
-  int errnum = errno;
-  unfinished[MADE] = NULL;
-  if (errnum == EEXIST) return GPNN_OK;
-  return gpnn_fail_errno(err, errnum, "%s: cannot be made", p->directory);
-}
-
-/* GPNN_EIO: 'path' is there, but is not 'kind'. */
-static enum gpnn_status check_kind(const char *path, const char *kind, struct gpnn_error *err)
+/* GPNN_EIO: 'path' is there, but is not a model that gpnn keeps. */
+static enum gpnn_status check_kind(const char *path, struct gpnn_error *err)
 {
   struct stat st;
-  if (lstat(path, &st) != 0) return GPNN_OK;
-  const char *look = gpnn_index_look(path);
-  if (look != NULL && strcmp(look, kind) == 0) return GPNN_OK;
+  if (stat(path, &st) != 0) return GPNN_OK;
+  if (S_ISDIR(st.st_mode))
+    return gpnn_fail(err, GPNN_EIO, "%s: is a directory: name a file to keep the model in", path);
+  if (gpnn_index_has_parameters(path) && !gpnn_index_is_model(path)) return GPNN_OK;
   return gpnn_fail(err, GPNN_EIO,
-                   "%s: is there already, and not %s, so it is not replaced; keep the model "
-                   "elsewhere with --save DIR",
-                   path, kind);
+                   "%s: is there already, and not an index with parameters, so it is not replaced; "
+                   "keep the model elsewhere with --save FILE",
+                   path);
 }
 
 /* True if both names lead to the same file, or would, as they name the same place in a directory.
@@ -129,27 +115,32 @@ static bool are_same(const char *a, const char *b)
   return same;
 }
 
-/* GPNN_EINVAL: predictions would be replaced by the model.  The directory has been made. */
+/* GPNN_EINVAL: predictions would be replaced by the model. */
 static enum gpnn_status check_output(const struct places *p, const char *output,
                                      struct gpnn_error *err)
 {
   char shown[GPNN_MASK_BYTES];
-  if (!p->keeps || strcmp(output, "-") == 0 ||
-      !(are_same(output, p->kept.index) || are_same(output, p->kept.params)))
-    return GPNN_OK;
+  if (!p->keeps || strcmp(output, "-") == 0 || !are_same(output, p->kept.model)) return GPNN_OK;
   return gpnn_fail(err, GPNN_EINVAL, "option --output: \"%s\" is where the model will be kept",
                    gpnn_mask(shown, output, strlen(output)));
 }
 
-static enum gpnn_status check_kept(struct places *p, const char *name, struct gpnn_error *err)
+/* "house.gpm", or whatever the file of the model is called, makes "house.gpi" and "house.par". */
+static enum gpnn_status name_kept(struct places *p, const char *save, const char *name,
+                                  struct gpnn_error *err)
 {
   if (!p->keeps) return GPNN_OK;
-  p->kept.index = path_in(p->directory, name, ".gpi");
-  p->kept.params = path_in(p->directory, name, ".par");
+  p->kept.model = save != NULL ? gpnn_copy_text(save, strlen(save)) : path_in(".", name, ".gpm");
+  char *stem = p->kept.model == NULL ? NULL : gpnn_copy_text(p->kept.model, strlen(p->kept.model));
+  if (stem != NULL) {
+    cut(stem, ".gpm");
+    p->kept.index = path_in(".", stem, ".gpi");
+    p->kept.params = path_in(".", stem, ".par");
+  }
+  free(stem);
   if (p->kept.index == NULL || p->kept.params == NULL)
     return gpnn_fail_memory(err, "for the names of files");
-  enum gpnn_status status = check_kind(p->kept.index, "an index", err);
-  return status == GPNN_OK ? check_kind(p->kept.params, "a parameters file", err) : status;
+  return check_kind(p->kept.model, err);
 }
 
 /* ---- from beginning to end ---------------------------------------------------------------- */
@@ -160,17 +151,18 @@ static const char *temporary_place(void)
   return place == NULL || place[0] == '\0' ? "/tmp" : place;
 }
 
+/* The directory of the model, where it is kept. */
 static enum gpnn_status make_scratch(struct places *p, struct gpnn_error *err)
 {
   for (size_t i = 0; i < UNFINISHED; i++) cli_guard(&unfinished[i]);
-  enum gpnn_status status = make_directory(p, err);
-  if (status != GPNN_OK) return status;
   p->scratch.watch = &unfinished[SCRATCH];
-  status = gpnn_scratch_create(&p->scratch, p->keeps ? p->directory : temporary_place(), err);
-  if (status == GPNN_EIO && p->keeps)
-    return gpnn_prefix(err, status,
-                       "the model cannot be kept here; choose a place with --save DIR");
-  return status;
+  if (!p->keeps) return gpnn_scratch_create(&p->scratch, temporary_place(), err);
+  char *model = gpnn_copy_text(p->kept.model, strlen(p->kept.model));
+  if (model == NULL) return gpnn_fail_memory(err, "for the names of files");
+  enum gpnn_status status = gpnn_scratch_create(&p->scratch, dirname(model), err);
+  free(model);
+  if (status != GPNN_EIO) return status;
+  return gpnn_prefix(err, status, "the model cannot be kept here; choose a place with --save FILE");
 }
 
 enum gpnn_status places_open(struct places *places, const char *train, const char *test,
@@ -178,11 +170,8 @@ enum gpnn_status places_open(struct places *places, const char *train, const cha
 {
   char *name = model_name(train);
   if (name == NULL) return gpnn_fail_memory(err, "for the names of files");
-  *places = (struct places){.train = train,
-                            .test = test,
-                            .keeps = save != NULL || test == NULL,
-                            .directory = save != NULL ? save : "."};
-  enum gpnn_status status = check_kept(places, name, err);
+  *places = (struct places){.train = train, .test = test, .keeps = save != NULL || test == NULL};
+  enum gpnn_status status = name_kept(places, save, name, err);
   if (status == GPNN_OK) status = make_scratch(places, err);
   if (status == GPNN_OK) status = check_output(places, output, err);
   if (status == GPNN_OK) status = name_files(places, name, output, err);
@@ -190,19 +179,11 @@ enum gpnn_status places_open(struct places *places, const char *train, const cha
   return status;
 }
 
-static enum gpnn_status move(const char *from, const char *to, struct gpnn_error *err)
-{
-  if (rename(from, to) == 0) return GPNN_OK;
-  return gpnn_fail_errno(err, errno, "%s: cannot be written", to);
-}
-
-enum gpnn_status places_keep(struct places *p, struct gpnn_error *err)
+enum gpnn_status places_keep(const struct places *p, const struct opened *opened,
+                             const char *report, struct gpnn_error *err)
 {
   if (!p->keeps) return GPNN_OK;
-  unfinished[MADE] = NULL;
-  p->made_directory = false;
-  enum gpnn_status status = move(p->working.index, p->kept.index, err);
-  return status == GPNN_OK ? move(p->working.params, p->kept.params, err) : status;
+  return pack_write(opened, true, report, p->kept.model, &unfinished[MODEL], err);
 }
 
 static void free_files(struct files *files)
@@ -210,6 +191,7 @@ static void free_files(struct files *files)
   free(files->index);
   free(files->fitted);
   free(files->params);
+  free(files->model);
   free(files->predictions);
 }
 
@@ -220,8 +202,6 @@ void places_close(struct places *p)
     unfinished[i] = NULL;
   }
   gpnn_scratch_remove(&p->scratch);
-  if (p->made_directory) (void)rmdir(p->directory);
-  unfinished[MADE] = NULL;
   free_files(&p->working);
   free_files(&p->kept);
   *p = (struct places){0};

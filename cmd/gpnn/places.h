@@ -2,8 +2,8 @@
  * places: the files of a run: a directory for what is unfinished, and where it goes in the end.
  *
  * Everything is made in a temporary directory, which no end of the program leaves behind, but for
- * SIGKILL.  If the model is to be kept, that directory is made where the model will be, so that
- * index and parameters only have to be renamed; otherwise in $TMPDIR or /tmp.
+ * SIGKILL.  If the model is to be kept, that directory is made where the model will be, as there is
+ * room for it; otherwise in $TMPDIR or /tmp.
  */
 #ifndef GPNN_CMD_GPNN_PLACES_H
 #define GPNN_CMD_GPNN_PLACES_H
@@ -13,10 +13,11 @@
 
 #include "base/scratch.h"
 #include "base/status.h"
+#include "cmd/common/open.h"
 
 /* Owned paths; NULL: there is no such file. */
 struct files {
-  char *index, *fitted, *params, *predictions;
+  char *index, *fitted, *params, *model, *predictions;
 };
 
 /* Where the table to predict begins, as gpnn-predict has to be told because the command line does
@@ -30,29 +31,31 @@ struct beginning {
 struct places {
   const char *train, *test; /* borrowed; "-": standard input; 'test' NULL: there is none */
   struct beginning test_begins;
-  bool keeps;            /* the model is kept, in: */
-  const char *directory; /* borrowed */
-  bool made_directory;   /* it is ours as long as nothing is kept in it */
+  bool keeps; /* the model is kept */
   struct gpnn_scratch scratch;
-  struct files working; /* unfinished */
-  struct files kept;    /* index and parameters once they are kept */
+  struct files working; /* unfinished; without a model */
+  struct files kept;    /* the model; and index and parameters as somebody would call them who makes
+                           it step by step */
 };
 
 /*
- * Chooses names after 'train' and makes the directories.  'save' (or NULL) is the directory to keep
- * the model in; without it the model is kept in the working directory if there is no 'test'.
- * 'output' is where predictions will go: the unfinished file gets the same ending.
+ * Chooses names and makes the directory.  'save' (or NULL) is the file to keep the model in;
+ * without it the model is kept in the working directory, under a name after 'train', if there is no
+ * 'test'. 'output' is where predictions will go: the unfinished file gets the same ending.
  *
- * GPNN_EINVAL: 'output' is one of the names.  GPNN_EIO: the system refuses, or the model would
- * replace a file that is not an index, or not parameters.  GPNN_ENOMEM.  The caller closes
- * 'places', which must be zeroed before, in any case.
+ * GPNN_EINVAL: 'output' is that of the model.  GPNN_EIO: the system refuses, or the model would
+ * replace a file that is not one.  GPNN_ENOMEM.  The caller closes 'places', which must be zeroed
+ * before, in any case.
  */
 GPNN_MUST_CHECK enum gpnn_status places_open(struct places *places, const char *train,
                                              const char *test, const char *save, const char *output,
                                              struct gpnn_error *err);
 
-/* Moves index and parameters to where they are kept.  GPNN_EIO: the system refuses. */
-GPNN_MUST_CHECK enum gpnn_status places_keep(struct places *places, struct gpnn_error *err);
+/* Writes the model that 'opened' is, if it is to be kept, with 'report', lines for people. Outcomes
+ * as for pack_write(). */
+GPNN_MUST_CHECK enum gpnn_status places_keep(const struct places *places,
+                                             const struct opened *opened, const char *report,
+                                             struct gpnn_error *err);
 
 /* Removes what is unfinished. */
 void places_close(struct places *places);

@@ -15,6 +15,7 @@ enum { LABEL = 11, WIDTH = 100 };
 
 /* The report as it grows; lines are written when they are complete. */
 struct page {
+  FILE *to;  /* where they are written */
   FILE *out; /* the text of the line that is open, in memory */
   char *text;
   size_t length;
@@ -27,7 +28,7 @@ static void open_line(struct page *page)
 }
 
 /* Writes 'text' in lines of at most WIDTH columns, broken at blanks, below each other. */
-static void write_wrapped(const char *label, const char *text)
+static void write_wrapped(FILE *to, const char *label, const char *text)
 {
   size_t room = WIDTH - LABEL;
   while (*text != '\0') {
@@ -37,7 +38,7 @@ static void write_wrapped(const char *label, const char *text)
       while (length > 0 && text[length] != ' ') length--;
       if (length == 0) length = strcspn(text, " ");
     }
-    fprintf(stderr, "%-*s%.*s\n", LABEL, label, (int)length, text);
+    fprintf(to, "%-*s%.*s\n", LABEL, label, (int)length, text);
     text += length + strspn(text + length, " ");
     label = "";
   }
@@ -49,7 +50,7 @@ static void close_line(struct page *page, const char *label)
   page->failed = fputc('\0', page->out) == EOF || fflush(page->out) != 0 || page->failed;
   if (page->failed) return;
   gpnn_mask_all(page->text, "");
-  write_wrapped(label, page->text);
+  write_wrapped(page->to, label, page->text);
 }
 
 /* The name of a file, masked. */
@@ -354,7 +355,7 @@ static void put_command(struct page *page, const char *label, struct command *co
   if (!page->failed) {
     gpnn_mask_all(line, "");
     if (rest != NULL) gpnn_mask_all(rest, "");
-    fprintf(stderr, "%-*s%s%s%s\n", LABEL, label, line, rest == NULL ? "" : " | ",
+    fprintf(page->to, "%-*s%s%s%s\n", LABEL, label, line, rest == NULL ? "" : " | ",
             rest == NULL ? "" : rest);
   }
   free(line);
@@ -367,12 +368,14 @@ static void put_command(struct page *page, const char *label, struct command *co
 static void put_steps(struct page *page, const struct cli *cli, const struct places *places)
 {
   const struct files *files = &places->kept;
-  struct command index = {0}, fit = {0}, calibrate = {0}, predict = {0};
+  struct command index = {0}, fit = {0}, calibrate = {0}, pack = {0}, predict = {0};
   steps_command(cli, places, files, STEP_INDEX, &index);
   put_command(page, "steps", &index, NULL);
   steps_command(cli, places, files, STEP_FIT, &fit);
   steps_command(cli, places, files, STEP_CALIBRATE, &calibrate);
   put_command(page, "", &fit, &calibrate);
+  steps_pack_command(files, &pack);
+  put_command(page, "", &pack, NULL);
   if (places->test == NULL) return;
   steps_command(cli, places, files, STEP_PREDICT, &predict);
   if (strcmp(cli->output, "-") != 0) {
@@ -388,8 +391,8 @@ static void put_next(struct page *page, const struct cli *cli, const struct plac
   struct places of_another = *places;
   struct command predict = {0};
   if (!places->keeps) {
-    fprintf(stderr, "%-*s%s\n", LABEL, "next",
-            "--save DIR keeps the model, to predict more tables");
+    fprintf(page->to, "%-*s%s\n", LABEL, "next",
+            "--save FILE keeps the model, to predict more tables");
     return;
   }
   of_another.test = "TABLE";
@@ -401,32 +404,66 @@ static void put_kept(struct page *page, const struct cli *cli, const struct plac
 {
   if (!places->keeps) return;
   open_line(page);
-  fprintf(page->out, "%s and %s", places->kept.index, places->kept.params);
+  fputs(places->kept.model, page->out);
   close_line(page, "kept");
   put_steps(page, cli, places);
 }
 
-enum gpnn_status report(const struct cli *cli, const struct places *places,
-                        const struct findings *findings, struct gpnn_error *err)
+/* Begins a page whose lines go to 'to'. */
+static enum gpnn_status begin_page(struct page *page, FILE *to, struct gpnn_error *err)
 {
-  struct page page = {0};
+  *page = (struct page){.to = to};
+  page->out = open_memstream(&page->text, &page->length);
+  return page->out == NULL ? gpnn_fail_memory(err, "for the report") : GPNN_OK;
+}
+
+static enum gpnn_status end_page(struct page *page, struct gpnn_error *err)
+{
+  page->failed = fclose(page->out) != 0 || page->failed;
+  free(page->text);
+  return page->failed ? gpnn_fail_memory(err, "for the report") : GPNN_OK;
+}
+
+enum gpnn_status report_model(char **told, const struct places *places,
+                              const struct findings *findings, struct gpnn_error *err)
+{
+  struct page page;
+  char *text = NULL;
+  size_t length;
+  FILE *to = open_memstream(&text, &length);
+  if (to == NULL) return gpnn_fail_memory(err, "for the report");
+  enum gpnn_status status = begin_page(&page, to, err);
+  if (status == GPNN_OK) {
+    put_rows(&page, places, findings);
+    put_targets(&page, findings);
+    put_inputs(&page, findings);
+    put_missing(&page, findings);
+    put_unused(&page, findings);
+    for (size_t t = 0; t < findings->opened.n; t++) put_model(&page, findings, t);
+    for (size_t t = 0; t < findings->opened.n; t++) put_outlook(&page, findings, t);
+    status = end_page(&page, err);
+  }
+  if (fclose(to) != 0 && status == GPNN_OK) status = gpnn_fail_memory(err, "for the report");
+  if (status == GPNN_OK)
+    *told = text;
+  else
+    free(text);
+  return status;
+}
+
+enum gpnn_status report(const struct cli *cli, const struct places *places,
+                        const struct findings *findings, const char *told, struct gpnn_error *err)
+{
+  struct page page;
   if (cli->report != NULL) report_json(cli->report, places, findings);
   if (cli->report != NULL || cli->quiet) return GPNN_OK;
-  page.out = open_memstream(&page.text, &page.length);
-  if (page.out == NULL) return gpnn_fail_memory(err, "for the report");
+  enum gpnn_status status = begin_page(&page, stderr, err);
+  if (status != GPNN_OK) return status;
   progress_erase();
-  put_rows(&page, places, findings);
-  put_targets(&page, findings);
-  put_inputs(&page, findings);
-  put_missing(&page, findings);
-  put_unused(&page, findings);
-  for (size_t t = 0; t < findings->opened.n; t++) put_model(&page, findings, t);
-  for (size_t t = 0; t < findings->opened.n; t++) put_outlook(&page, findings, t);
+  fputs(told, stderr);
   for (size_t t = 0; t < findings->opened.n; t++) put_scored(&page, places, findings, t);
   put_time(&page, findings);
   put_kept(&page, cli, places);
   put_next(&page, cli, places);
-  page.failed = fclose(page.out) != 0 || page.failed;
-  free(page.text);
-  return page.failed ? gpnn_fail_memory(err, "for the report") : GPNN_OK;
+  return end_page(&page, err);
 }

@@ -13,9 +13,17 @@
 #include "dataset/dataset.h"
 #include "kernel/parameters.h"
 
-/* Writes it to standard error, unless --quiet; or adds it to the tool's report, if there is one. */
+/* What it says of the model, whatever is predicted and how long it took: lines of text, the same
+ * for the same model, for the caller to free.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status report_model(char **told, const struct places *places,
+                                              const struct findings *findings,
+                                              struct gpnn_error *err);
+
+/* Writes all of it, of which 'told' is what it says of the model, to standard error, unless
+ * --quiet; or adds it to the tool's report, if there is one. */
 GPNN_MUST_CHECK enum gpnn_status report(const struct cli *cli, const struct places *places,
-                                        const struct findings *findings, struct gpnn_error *err);
+                                        const struct findings *findings, const char *told,
+                                        struct gpnn_error *err);
 
 /* Adds it to an open object (cmd/common/json.h). */
 void report_json(struct json *json, const struct places *places, const struct findings *findings);

@@ -141,8 +141,7 @@ void report_json(struct json *json, const struct places *places, const struct fi
   for (size_t t = 0; t < f->opened.n; t++) put_target(json, places, f, t);
   json_close(json, ']');
   if (places->test != NULL) json_text(json, "test", places->test);
-  if (places->keeps) json_text(json, "index", places->kept.index);
-  if (places->keeps) json_text(json, "params", places->kept.params);
+  if (places->keeps) json_text(json, "kept", places->kept.model);
   json_open(json, "step-seconds", '{');
   for (enum step step = STEP_INDEX; step < STEPS; step++)
     if (f->ran[step]) json_number(json, steps_name(step), f->seconds[step]);

@@ -205,19 +205,30 @@ void steps_command(const struct cli *cli, const struct places *places, const str
   snprintf(tool, sizeof tool, "gpnn-%s", names[step]);
   command_add(command, tool);
   if (step == STEP_INDEX) command_add(command, "--auto");
-  if (step == STEP_PREDICT) command_add(command, "--skip-bad");
-  if (step == STEP_PREDICT && !cli_given(cli, "fail-on-na"))
-    command_add(command, "--fail-on-na=0.5");
   hand_on(cli, step, command);
   if (step == STEP_PREDICT) add_beginning(command, cli, &places->test_begins);
   if (step == STEP_CALIBRATE) add_file_option(command, "-p", files->fitted);
-  if (step == STEP_PREDICT) add_file_option(command, "-p", files->params);
+  bool is_packed = step == STEP_PREDICT && files->model != NULL;
+  if (step == STEP_PREDICT && !is_packed) {
+    command_add(command, "--skip-bad");
+    if (!cli_given(cli, "fail-on-na")) command_add(command, "--fail-on-na=0.5");
+    add_file_option(command, "-p", files->params);
+  }
   const char *const outputs[STEPS] = {files->index, files->fitted, files->params,
                                       files->predictions};
   add_file_option(command, "-o", outputs[step]);
-  if (step != STEP_INDEX) command_add_file(command, files->index);
+  if (step != STEP_INDEX) command_add_file(command, is_packed ? files->model : files->index);
   if (step == STEP_INDEX) command_add_file(command, places->train);
   if (step == STEP_PREDICT) command_add_file(command, places->test);
+}
+
+void steps_pack_command(const struct files *files, struct command *command)
+{
+  command_add(command, "gpnn-index");
+  add_file_option(command, "--pack", files->params);
+  command_add(command, "--skip-bad");
+  add_file_option(command, "-o", files->model);
+  command_add_file(command, files->index);
 }
 
 /* Tells gpnn-index which command to show where it says what to change: that of gpnn, with its

@@ -55,9 +55,13 @@ const char *steps_misplaced(const struct cli *cli, bool predicts);
 
 /* Appends to 'command' how to run a step on 'files'.  Where these have no 'fitted', gpnn-fit writes
  * to standard output and gpnn-calibrate reads standard input; where they have no 'predictions',
- * gpnn-predict writes to standard output too.  'places' has the tables. */
+ * gpnn-predict writes to standard output too; where they have a 'model', it needs no parameters.
+ * 'places' has the tables. */
 void steps_command(const struct cli *cli, const struct places *places, const struct files *files,
                    enum step step, struct command *command);
+
+/* Appends to 'command' how to make the model of index and parameters. */
+void steps_pack_command(const struct files *files, struct command *command);
 
 /* Lets the steps up to 'last' read their options, and do nothing else.  Outcomes as of
  * steps_run(). */

@@ -101,6 +101,7 @@ enum gpnn_status workflow_run(const struct cli *cli, void *arguments, struct gpn
   const char *test = cli->n_operands > 1 ? cli->operands[1] : NULL;
   struct places places = {0};
   struct findings findings = {0};
+  char *told = NULL;
   double started = progress_now();
   enum gpnn_status status =
       places_open(&places, cli_operand(cli, 0), test, a->save, cli->output, err);
@@ -108,10 +109,12 @@ enum gpnn_status workflow_run(const struct cli *cli, void *arguments, struct gpn
   double scoring = progress_now();
   if (status == GPNN_OK) status = findings_gather(&findings, cli, &places, err);
   findings.scoring = progress_now() - scoring;
+  if (status == GPNN_OK) status = report_model(&told, &places, &findings, err);
   if (status == GPNN_OK) status = write_predictions(cli, &places, err);
-  if (status == GPNN_OK) status = places_keep(&places, err);
+  if (status == GPNN_OK) status = places_keep(&places, &findings.opened, told, err);
   findings.total = progress_now() - started;
-  if (status == GPNN_OK) status = report(cli, &places, &findings, err);
+  if (status == GPNN_OK) status = report(cli, &places, &findings, told, err);
+  free(told);
   findings_release(&findings);
   places_close(&places);
   return status;

@@ -10,6 +10,7 @@
 #include "cmd/common/json.h"
 #include "cmd/common/open.h"
 #include "cmd/common/output.h"
+#include "cmd/common/pack.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
 #include "dataset/index.h"
@@ -43,6 +44,12 @@ static bool read_target_scales(const struct cli *cli, struct index_arguments *a)
   return true;
 }
 
+/* True of parameters that the index has itself. */
+static bool is_own(const struct cli *cli, const char *parameters)
+{
+  return strcmp(parameters, cli_operand(cli, 0)) == 0;
+}
+
 static bool resolve_table(const struct cli *cli, struct index_arguments *a)
 {
   struct gpnn_training_options *training = &a->training;
@@ -70,18 +77,32 @@ static bool resolve_table(const struct cli *cli, struct index_arguments *a)
   return true;
 }
 
+/* An index may be replaced by what is made of it, but not by mistake the parameters. */
+static bool resolve_index(const struct cli *cli, const struct index_arguments *a)
+{
+  const char *name = a->metric != NULL ? "metric" : "pack";
+  const char *parameters = a->metric != NULL ? a->metric : a->pack;
+  const char *of_table = cli_misplaced(cli, CLI_OF_TABLE | CLI_OF_TEXT);
+  const char *of_search = a->pack != NULL ? cli_misplaced(cli, CLI_OF_OWN) : NULL;
+  if (a->metric != NULL && a->pack != NULL)
+    return cli_refuse(cli, "--metric keeps the parameters that an index has: give it or --pack");
+  if (of_table == NULL && a->metric != NULL && cli_given(cli, "skip-bad")) of_table = "skip-bad";
+  if (of_table != NULL)
+    return cli_refuse(cli, "--%s reads an index, but --%s applies to a table", name, of_table);
+  if (of_search != NULL)
+    return cli_refuse(cli, "--pack leaves the search as it is, but --%s applies to it", of_search);
+  return is_own(cli, parameters) || cli_check_overwrite(cli, a->output, parameters);
+}
+
 bool index_resolve(const struct cli *cli, void *arguments)
 {
   struct index_arguments *a = arguments;
   if (a->output == NULL || strcmp(a->output, "-") == 0)
     return cli_refuse(cli, "an index is a binary file: name it with -o FILE");
-  const char *misplaced = a->metric != NULL ? cli_misplaced(cli, CLI_OF_TABLE | CLI_OF_TEXT) : NULL;
-  if (misplaced != NULL)
-    return cli_refuse(cli, "--metric reads an index, but --%s applies to a table", misplaced);
   a->search.seed = cli->seed;
   a->search.threads = cli->threads;
-  return (a->metric != NULL || resolve_table(cli, a)) &&
-         cli_check_overwrite(cli, a->output, a->metric != NULL ? a->metric : cli_operand(cli, 0));
+  if (a->metric != NULL || a->pack != NULL) return resolve_index(cli, a);
+  return resolve_table(cli, a) && cli_check_overwrite(cli, a->output, cli_operand(cli, 0));
 }
 
 /* ---- writing ------------------------------------------------------------------------------- */
@@ -169,6 +190,8 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
     snprintf(provenance, sizeof provenance, "asked-search\t%s\nwhiten-eps\t%g\n",
              gpnn_search_name(a->search.kind), a->training.whiten_eps);
     training.dataset.provenance = provenance;
+    training.dataset.reading =
+        (struct gpnn_reading){cli->table.delimiter, a->skip_bad != SKIP_NONE};
     status = write_index(cli, a->output, &training.dataset, NULL, &a->search, err);
   }
   gpnn_training_release(&training);
@@ -243,8 +266,8 @@ static enum gpnn_status find_metric(const struct gpnn_dataset *dataset, const ch
 }
 
 /* Lists the parameters of targets that all rows have. */
-static enum gpnn_status list_parameters(const struct opened *old, struct metric *metric,
-                                        struct gpnn_error *err)
+static enum gpnn_status list_parameters(const struct opened *old, const char *path,
+                                        struct metric *metric, struct gpnn_error *err)
 {
   metric->params = gpnn_alloc(old->n, 1, sizeof(const struct gpnn_parameters *));
   if (metric->params == NULL) return gpnn_fail_memory(err, "for the metric");
@@ -254,7 +277,7 @@ static enum gpnn_status list_parameters(const struct opened *old, struct metric 
   return gpnn_fail(err, GPNN_EMISMATCH,
                    "%s: some rows lack its targets, and the search of an index is over all rows: "
                    "that over the others is built when they are predicted",
-                   strcmp(old->parameters_path, "-") == 0 ? "(stdin)" : old->parameters_path);
+                   strcmp(path, "-") == 0 ? "(stdin)" : path);
 }
 
 /* Writes the index again with a search under the metric of given parameters. */
@@ -262,10 +285,11 @@ static enum gpnn_status change_metric(const struct cli *cli, struct index_argume
                                       struct gpnn_error *err)
 {
   struct opened old = {.without_model = "it has no search to change"};
-  enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->metric, true, &old, err);
+  const char *parameters = is_own(cli, a->metric) ? NULL : a->metric;
+  enum gpnn_status status = open_files(cli, cli_operand(cli, 0), parameters, true, &old, err);
   if (status == GPNN_OK) status = open_refuse_grid(old.index, "it has no search to change", err);
   struct metric metric = {0};
-  if (status == GPNN_OK) status = list_parameters(&old, &metric, err);
+  if (status == GPNN_OK) status = list_parameters(&old, a->metric, &metric, err);
   if (status == GPNN_OK) status = find_metric(old.dataset, a->metric, &metric, err);
   if (status == GPNN_OK) {
     complete_search(cli, a, old.dataset, &metric);
@@ -279,6 +303,19 @@ static enum gpnn_status change_metric(const struct cli *cli, struct index_argume
   return status;
 }
 
+/* Writes the index again with parameters inside. */
+static enum gpnn_status pack(const struct cli *cli, const struct index_arguments *a,
+                             struct gpnn_error *err)
+{
+  struct opened old = {.without_model = "it has parameters of its own already",
+                       .needs_own_index = true};
+  enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->pack, false, &old, err);
+  if (status == GPNN_OK)
+    status = pack_write(&old, a->skip_bad != SKIP_NONE, NULL, a->output, &unfinished, err);
+  open_release(&old);
+  return status;
+}
+
 enum gpnn_status index_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {
   struct index_arguments *a = arguments;
@@ -287,5 +324,6 @@ enum gpnn_status index_run(const struct cli *cli, void *arguments, struct gpnn_e
   enum gpnn_status status = cli_try_output(a->output, &unfinished, err);
   if (status != GPNN_OK) return status;
   if (a->metric != NULL) return change_metric(cli, a, err);
+  if (a->pack != NULL) return pack(cli, a, err);
   return a->surveys ? index_surveyed(cli, a, err) : index_table(cli, a, cli_operand(cli, 0), err);
 }

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "cmd/common/facts.h"
 #include "cmd/info/info_private.h"
+#include "container/state.h"
 #include "dataset/index.h"
 #include "dataset/missing.h"
 #include "kernel/parameters.h"
@@ -30,9 +31,11 @@ static void put_rows(struct facts *facts, const struct gpnn_dataset *c)
   char fingerprint[17];
   snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, c->fingerprint);
   facts_text(facts, "file",
-             c->grid != NULL     ? "gpnn grid index"
-             : c->stored != NULL ? "gpnn model"
-                                 : "gpnn index");
+             c->stored != NULL              ? "gpnn model"
+             : c->packed.parameters != NULL ? c->grid != NULL ? "gpnn grid index with parameters"
+                                                              : "gpnn index with parameters"
+             : c->grid != NULL              ? "gpnn grid index"
+                                            : "gpnn index");
   facts_text(facts, "fingerprint", fingerprint);
   if (c->grid == NULL) {
     facts_count(facts, "rows", c->n);
@@ -372,27 +375,6 @@ static void put_sections(struct facts *facts, const struct gpnn_index *index)
   facts_close_list(facts);
 }
 
-static enum gpnn_status describe_index(struct facts *facts, const struct gpnn_index *index,
-                                       bool verify, struct gpnn_error *err)
-{
-  const struct gpnn_dataset *c = gpnn_index_dataset(index);
-  const char *provenance = c->provenance == NULL ? "" : c->provenance;
-  char *shown = gpnn_copy_text(provenance, strlen(provenance));
-  if (shown == NULL) return gpnn_fail_memory(err, "for the options");
-  gpnn_mask_all(shown, "\t\n");
-  put_rows(facts, c);
-  if (c->grid != NULL) info_put_grid(facts, c);
-  enum gpnn_status status = GPNN_OK;
-  if (c->stored != NULL) status = info_put_model(facts, gpnn_index_path(index), c, err);
-  put_columns(facts, c);
-  if (c->grid == NULL && c->stored == NULL) put_search(facts, index);
-  put_provenance(facts, shown);
-  put_sections(facts, index);
-  if (verify) facts_text(facts, "verified", "yes");
-  free(shown);
-  return status;
-}
-
 /* ---- parameters --------------------------------------------------------------------------- */
 
 /* True of a line that may have several values, which are an array even where it has one. */
@@ -461,7 +443,6 @@ static enum gpnn_status write_params(const struct read_params *params, struct gp
  * with the target's name, and are objects of an array. */
 static void put_all_parameters(struct facts *facts, char *text, size_t n)
 {
-  facts_text(facts, "file", "gpnn parameters");
   if (n > 1) facts_open_part(facts, "targets", '[');
   for (char *next; text != NULL; text = next) {
     next = strstr(text, "\ntarget\t");
@@ -514,13 +495,83 @@ static enum gpnn_status read_params(struct read_params *params, const char *path
   return params->are_calibration ? GPNN_OK : status;
 }
 
+/* ---- a model that is one file -------------------------------------------------------------- */
+
+/* A line per line of the report, masked. */
+static enum gpnn_status put_packed_report(struct facts *facts, const struct gpnn_packed *packed,
+                                          struct gpnn_error *err)
+{
+  char *text = gpnn_copy_text(packed->report, packed->report_length), *rest = text;
+  if (text == NULL) return gpnn_fail_memory(err, "for the report");
+  gpnn_mask_all(text, "\n");
+  facts_open_list(facts, "report");
+  for (char *line; (line = cut_off(&rest, '\n')) != NULL;)
+    if (*line != '\0') facts_text(facts, NULL, line);
+  facts_close_list(facts);
+  free(text);
+  return GPNN_OK;
+}
+
+/* What was packed with an index, the parameters as those in a file of their own. */
+static enum gpnn_status describe_packed(struct facts *facts, const struct gpnn_index *index,
+                                        struct gpnn_error *err)
+{
+  const struct gpnn_packed *packed = &gpnn_index_dataset(index)->packed;
+  struct read_params params = {0};
+  struct gpnn_state *state = NULL;
+  enum gpnn_status status = GPNN_OK;
+  if (packed->report != NULL) status = put_packed_report(facts, packed, err);
+  if (status != GPNN_OK || packed->parameters == NULL) return status;
+  status = gpnn_parameters_read_bytes(&params.of, &params.n, &state, gpnn_index_path(index),
+                                      packed->parameters, packed->parameters_length, err);
+  facts_open_part(facts, "parameters", '{');
+  if (status == GPNN_OK) status = describe_params(facts, &params, err);
+  facts_close_part(facts, '}');
+  gpnn_parameters_free(params.of, params.n);
+  gpnn_state_free(state);
+  return status;
+}
+
+static enum gpnn_status unpack(const struct gpnn_index *index, struct gpnn_output *output,
+                               struct gpnn_error *err)
+{
+  const struct gpnn_packed *packed = &gpnn_index_dataset(index)->packed;
+  if (packed->parameters == NULL)
+    return gpnn_fail(err, GPNN_EMISMATCH, "%s: has no parameters that were packed with it",
+                     gpnn_index_path(index));
+  return gpnn_output_write(output, packed->parameters, packed->parameters_length, err);
+}
+
+static enum gpnn_status describe_index(struct facts *facts, const struct gpnn_index *index,
+                                       bool verify, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *c = gpnn_index_dataset(index);
+  const char *provenance = c->provenance == NULL ? "" : c->provenance;
+  char *shown = gpnn_copy_text(provenance, strlen(provenance));
+  if (shown == NULL) return gpnn_fail_memory(err, "for the options");
+  gpnn_mask_all(shown, "\t\n");
+  put_rows(facts, c);
+  if (c->grid != NULL) info_put_grid(facts, c);
+  enum gpnn_status status = GPNN_OK;
+  if (c->stored != NULL) status = info_put_model(facts, gpnn_index_path(index), c, err);
+  put_columns(facts, c);
+  if (c->grid == NULL && c->stored == NULL) put_search(facts, index);
+  put_provenance(facts, shown);
+  put_sections(facts, index);
+  if (verify) facts_text(facts, "verified", "yes");
+  free(shown);
+  return status == GPNN_OK ? describe_packed(facts, index, err) : status;
+}
+
 /* ---- the tool ----------------------------------------------------------------------------- */
 
 bool info_resolve(const struct cli *cli, void *arguments)
 {
   struct info_arguments *a = arguments;
   const char *path = cli_operand(cli, 0);
-  a->is_index = gpnn_index_recognise(path) || a->verify;
+  if (a->unpack && (a->verify || a->json))
+    return cli_refuse(cli, "--unpack prints parameters as they are: give it alone");
+  a->is_index = gpnn_index_recognise(path) || a->verify || a->unpack;
   return !a->is_index || cli_check_overwrite(cli, cli->output, path);
 }
 
@@ -535,8 +586,11 @@ enum gpnn_status info_run(const struct cli *cli, void *arguments, struct gpnn_er
   enum gpnn_status status =
       a->is_index ? gpnn_index_open(&index, path, a->verify, err) : read_params(&params, path, err);
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
-  if (status == GPNN_OK) {
+  if (status == GPNN_OK && a->unpack) {
+    status = unpack(index, output, err);
+  } else if (status == GPNN_OK) {
     facts_begin(&facts, output, a->json);
+    if (!a->is_index && a->json) facts_text(&facts, "file", "gpnn parameters");
     status = a->is_index ? describe_index(&facts, index, a->verify, err)
                          : describe_params(&facts, &params, err);
     status = facts_end(&facts, status, err);

@@ -9,7 +9,7 @@
 #include "cmd/common/cli.h"
 
 struct info_arguments {
-  bool verify, json;
+  bool verify, json, unpack;
   bool is_index; /* info_resolve() finds out */
 };
 

@@ -401,18 +401,23 @@ static void report_target(const struct run *r, size_t t)
 /* GPNN_EDATA: more rows than allowed have no prediction, for one target at least. */
 static enum gpnn_status check_na(const struct run *r, struct gpnn_error *err)
 {
+  const double usual_most = 0.5;
   size_t n = 0;
   for (size_t t = 0; t < r->opened.n && r->a->plan.options.beyond == GPNN_BEYOND_NA; t++)
     if (r->counts[t].n_beyond > n) n = r->counts[t].n_beyond;
   n += r->source.skipped.n;
-  if ((double)n <= r->a->most_na * (double)r->n_done) return GPNN_OK;
+  /* Rows that nobody asked to skip this time are not to be most of them. */
+  bool is_usual = r->source.skips_bad && !r->a->skip_bad && !r->a->is_of_grids &&
+                  !cli_given(r->cli, "fail-on-na");
+  double most = is_usual ? usual_most : r->a->most_na;
+  if ((double)n <= most * (double)r->n_done) return GPNN_OK;
   char why[GPNN_SKIPPED_BYTES] = "they are too far from training rows";
   if (r->source.skipped.n > 0) gpnn_skipped_describe(&r->source.skipped, r->source.table, why);
   return gpnn_fail(err, GPNN_EDATA,
                    "%s: %zu of %zu rows have no prediction, and --fail-on-na allows %.3g %%: %s",
                    r->source.table == NULL ? cli_operand(r->cli, 0)
                                            : gpnn_table_name(r->source.table),
-                   n, r->n_done, 100 * r->a->most_na, why);
+                   n, r->n_done, 100 * most, why);
 }
 
 static enum gpnn_status report(const struct run *r, struct gpnn_error *err)

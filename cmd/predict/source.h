@@ -29,6 +29,7 @@ struct source {
   struct gpnn_table *table; /* NULL: training rows, or cells */
   struct gpnn_reader reader;
   struct carry carry;
+  bool skips_bad;
   struct gpnn_skipped skipped, unread; /* rows without prediction; truths that are not numbers */
   size_t n_unseen;                     /* values of categories that training has not seen */
   size_t n_unseen_classes;             /* truths of such classes */

@@ -60,21 +60,11 @@ static void ignore_offsets(struct source *s)
   }
 }
 
-/* The header of a table without one would be a row that gets no prediction. */
-static void warn_of_row(const struct source *s)
-{
-  if (s->opened->dataset->schema.has_header || !open_sees_row(s->table)) return;
-  cli_warn(s->cli,
-           "%s:1: only numbers, taken as names of columns; the training table had none: use "
-           "--no-header",
-           gpnn_table_name(s->table));
-}
-
 enum gpnn_status source_table_open(struct source *s, struct gpnn_error *err)
 {
   enum gpnn_status status =
       open_table(s->cli, s->opened->dataset, cli_operand(s->cli, 1), &s->table, err);
-  if (status == GPNN_OK) warn_of_row(s);
+  s->skips_bad = s->a->skip_bad || gpnn_index_dataset(s->opened->index)->reading.skips_bad;
   if (status == GPNN_OK)
     status =
         gpnn_reader_open(&s->reader, s->opened->dataset, s->table, source_has_regressors(s), err);
@@ -165,7 +155,7 @@ enum gpnn_status source_table_read(struct source *s, struct batch *batch, struct
     enum gpnn_status status = batch_make_room(batch, err);
     if (status != GPNN_OK) return status;
     status = read_row(s, batch, &record, &why);
-    if (status == GPNN_EDATA && s->a->skip_bad) {
+    if (status == GPNN_EDATA && s->skips_bad) {
       gpnn_skipped_add(&s->skipped, &record, &why);
     } else if (status != GPNN_OK) {
       if (err != NULL) *err = why;

@@ -304,8 +304,9 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
     status = open_refuse_grid(opened.index, "the advice is about an index of rows", err);
   for (size_t t = 0; t < opened.n && status == GPNN_OK; t++)
     if (gpnn_likelihood_is_of_counts(opened.parameters[t].likelihood))
-      status = gpnn_fail(err, GPNN_EMISMATCH,
-                         "%s: parameters of counts: the advice is about numbers", r.a->params);
+      status =
+          gpnn_fail(err, GPNN_EMISMATCH, "%s: parameters of counts: the advice is about numbers",
+                    r.a->params != NULL ? r.a->params : cli_operand(cli, 0));
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);
   bool several = status == GPNN_OK && gpnn_dataset_n_targets(opened.dataset) > 1;
   if (status == GPNN_OK && table && !r.a->json) status = write_header(output, several, err);

@@ -42,6 +42,20 @@ struct gpnn_coordinate {
   bool is_score;  /* the normal score of the standardised feature (dataset/scores.h) */
 };
 
+/* How the training table was read, where that concerns the tables to predict; zeroed: as usual. */
+struct gpnn_reading {
+  char delimiter; /* as it was given; 0: it was detected */
+  bool skips_bad; /* bad rows were to be left out: of a table to predict, they have no prediction */
+};
+
+/* What the file of a model holds besides its rows (dataset/index.h); zeroed: nothing. */
+struct gpnn_packed {
+  const void *parameters; /* as a parameters file, with their state if they have one */
+  size_t parameters_length;
+  const char *report; /* how the model was made, in lines for people; NULL: not told */
+  size_t report_length;
+};
+
 /* The 'target' of a dataset that is no target's view. */
 #define GPNN_DATASET_ALL_ROWS SIZE_MAX
 
@@ -107,16 +121,18 @@ struct gpnn_dataset {
   size_t n_skipped;                     /* rows of the table that were left out as bad */
   uint64_t seed;                        /* of all random choices made */
   const char *provenance;               /* "name<TAB>value" lines: options used; for people */
-  struct gpnn_mapping mapping;          /* the file that holds the rows, so that pages behind a pass
-                                           over them can be evicted; zeroed: they are in memory */
-  size_t target;                        /* which target this is the view of, from 0, or
-                                           GPNN_DATASET_ALL_ROWS */
-  bool is_partial;                      /* rows that lack the target have been left out, and a
-                                           search over the others is built when asked for */
-  uint64_t fingerprint;                 /* hashes of the columns, in the upper 32 bits, and of rows,
-                                           targets, regressors, noise, calibration rows and scaling,
-                                           in the lower; not of the search.  The same data and options
-                                           have the same fingerprint; 0: none */
+  struct gpnn_reading reading;
+  struct gpnn_packed packed;   /* borrowed; about these rows, so whoever changes them clears it */
+  struct gpnn_mapping mapping; /* the file that holds the rows, so that pages behind a pass
+                                  over them can be evicted; zeroed: they are in memory */
+  size_t target;               /* which target this is the view of, from 0, or
+                                  GPNN_DATASET_ALL_ROWS */
+  bool is_partial;             /* rows that lack the target have been left out, and a
+                                  search over the others is built when asked for */
+  uint64_t fingerprint;        /* hashes of the columns, in the upper 32 bits, and of rows,
+                                  targets, regressors, noise, calibration rows and scaling,
+                                  in the lower; not of the search.  The same data and options
+                                  have the same fingerprint; 0: none */
   const struct gpnn_dataset_source *source; /* the other views and the search; NULL: there is one
                                                target, and a search is built when asked for */
   const struct gpnn_transform

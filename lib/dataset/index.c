@@ -65,6 +65,17 @@ bool gpnn_index_is_model(const char *path)
   return kind_of(path, &is_cut) == GPNN_CONTAINER_MODEL;
 }
 
+bool gpnn_index_has_parameters(const char *path)
+{
+  unsigned char bytes[GPNN_CONTAINER_FRONT_BYTES];
+  enum gpnn_container_kind kind;
+  size_t got = read_start(path, bytes, sizeof bytes);
+  if (!gpnn_container_recognise(bytes, got, &kind)) return false;
+  bool may_be_packed = kind == GPNN_CONTAINER_INDEX || kind == GPNN_CONTAINER_GRID;
+  return kind == GPNN_CONTAINER_MODEL ||
+         (may_be_packed && gpnn_container_lists(bytes, got, "PARA"));
+}
+
 const char *gpnn_index_look(const char *path)
 {
   static const char params[] = "# gpnn parameters";

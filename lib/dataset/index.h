@@ -89,6 +89,19 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_write_stored(const char *path,
                                                          struct gpnn_error *err);
 
 /*
+ * Writes a model as one file: the open 'index', of rows or of kind grid, with 'reading' and
+ * 'packed' in place of what it has, whole or not at all.  'path' may be that of the index, which
+ * stays as it is for those who have it open.  Rows and search do not pass through memory; where the
+ * file system can, both files share them.  'watch' as for gpnn_index_write().  GPNN_EFORMAT: what
+ * the index has packed is not at its end.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_pack(const char *path, const struct gpnn_index *index,
+                                                 const struct gpnn_reading *reading,
+                                                 const struct gpnn_packed *packed,
+                                                 const char *volatile *watch,
+                                                 struct gpnn_error *err);
+
+/*
  * Opens 'path', a regular file, which is an index of rows or of kind grid, or a model file: the
  * dataset of a grid has that, and the one of a model file 'stored' (dataset/stored.h), and neither
  * has rows nor a search.  Of a model file all sections are checked at once.  Header, lengths and
@@ -134,6 +147,10 @@ bool gpnn_index_recognise(const char *path);
 
 /* True if 'path' is a regular file that begins as a model file does. */
 bool gpnn_index_is_model(const char *path);
+
+/* True if 'path' is a regular file whose beginning says that it has parameters of its own: it is a
+ * model file, or an index that they were packed with. */
+bool gpnn_index_has_parameters(const char *path);
 
 /* What the regular file 'path' looks like from its first bytes, as static text: "a table",
  * "a parameters file", or a kind of container ("an index").  NULL: unknown, or it cannot be read.

@@ -132,6 +132,7 @@ struct gpnn_index_section {
   bool is_step; /* the numbers of 'step' (dataset/steps.h), which needs nothing of the following */
   enum gpnn_step_number step;
   bool is_search; /* written once the search is there */
+  bool is_packed; /* about predictions, not rows: the last of a file, replaced by packing */
   enum gpnn_index_numbers numbers;
   /* True if a file of these contents has the section; NULL: every file of these kinds has it. */
   bool (*has)(const struct gpnn_index_contents *contents);

@@ -183,6 +183,69 @@ static void decode_provenance(struct cursor *cursor, struct gpnn_index *index)
   index->dataset.provenance = index->provenance;
 }
 
+/* ---- how the table was read, and what is packed -------------------------------------------- */
+
+static bool has_reading(const struct gpnn_index_contents *contents)
+{
+  const struct gpnn_reading *reading = &contents->dataset->reading;
+  return reading->delimiter != 0 || reading->skips_bad;
+}
+
+static void compose_reading(struct blob *blob, const struct gpnn_index_contents *contents)
+{
+  const struct gpnn_reading *reading = &contents->dataset->reading;
+  put_u32(blob, (unsigned char)reading->delimiter);
+  put_u32(blob, reading->skips_bad);
+}
+
+static void decode_reading(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_reading *reading = &index->dataset.reading;
+  uint32_t delimiter = take_u32(cursor);
+  require(cursor, delimiter < 0x80);
+  require(cursor, delimiter == 0 || gpnn_table_can_delimit((char)delimiter));
+  reading->delimiter = (char)delimiter;
+  reading->skips_bad = take_bool(cursor);
+}
+
+static bool has_packed_parameters(const struct gpnn_index_contents *contents)
+{
+  return contents->dataset->packed.parameters != NULL;
+}
+
+static void compose_packed_parameters(struct blob *blob, const struct gpnn_index_contents *contents)
+{
+  put(blob, contents->dataset->packed.parameters, contents->dataset->packed.parameters_length);
+}
+
+/* They are read by those who need them, but they are there. */
+static void decode_packed_parameters(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_packed *packed = &index->dataset.packed;
+  require(cursor, cursor->left > 0);
+  packed->parameters_length = cursor->left;
+  packed->parameters = take(cursor, cursor->left);
+}
+
+static bool has_packed_report(const struct gpnn_index_contents *contents)
+{
+  return contents->dataset->packed.report != NULL;
+}
+
+static void compose_packed_report(struct blob *blob, const struct gpnn_index_contents *contents)
+{
+  put(blob, contents->dataset->packed.report, contents->dataset->packed.report_length);
+}
+
+static void decode_packed_report(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_packed *packed = &index->dataset.packed;
+  packed->report_length = cursor->left;
+  packed->report = (const char *)take(cursor, cursor->left);
+}
+
+/* ---- further rows -------------------------------------------------------------------------- */
+
 /* The parameters of a model file. */
 static void compose_text(struct blob *blob, const struct gpnn_index_contents *contents)
 {
@@ -510,6 +573,7 @@ enum {
   .tag = {TAG, true, SINCE}, .kinds = (KINDS), .hash = GPNN_INDEX_##HASH
 #define STEP(NAME) .is_step = true, .step = GPNN_STEP_##NAME
 #define SEARCH .is_search = true
+#define PACKED .is_search = true, .is_packed = true
 #define SPARE(TAG, KINDS) .tag = {TAG, false, 0}, .kinds = (KINDS)
 #define CODED(NAME) .compose = compose_##NAME, .decode = decode_##NAME
 #define CODED_ELSEWHERE(NAME) \
@@ -602,6 +666,9 @@ static const struct gpnn_index_section sections[] = {
      SEARCH},
     {SPARE("FAIS", INDEX), .write = write_structure, .has = has_no_tree, SEARCH},
     {CRITICAL("TREE", 0, INDEX, UNHASHED), .write = write_structure, .has = has_tree, SEARCH},
+    {SPARE("READ", INDEX | GRID | MODEL), CODED(reading), .has = has_reading, PACKED},
+    {SPARE("PARA", INDEX | GRID), CODED(packed_parameters), .has = has_packed_parameters, PACKED},
+    {SPARE("RPRT", INDEX | GRID), CODED(packed_report), .has = has_packed_report, PACKED},
 };
 
 enum { SECTIONS = sizeof sections / sizeof *sections };

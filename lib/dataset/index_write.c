@@ -3,6 +3,7 @@
  */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/threads.h"
 #include "dataset/index_private.h"
@@ -138,6 +139,61 @@ enum gpnn_status gpnn_index_write_stored(const char *path, const struct gpnn_dat
   struct gpnn_dataset without_rows = *dataset;
   without_rows.schema.has_by = false; /* its groups are those of rows, which are not there */
   return write_file(path, GPNN_CONTAINER_MODEL, &without_rows, NULL, watch, err);
+}
+
+/* ---- a model as one file ---- */
+
+static bool is_packed(const char *tag)
+{
+  const struct gpnn_index_section *section;
+  for (size_t i = 0; (section = gpnn_index_section_at(i)) != NULL; i++)
+    if (strcmp(section->tag.tag, tag) == 0) return section->is_packed;
+  return false;
+}
+
+/* Begins the file with all sections of the index that come before what is packed, behind which
+ * there are no others. */
+static enum gpnn_status copy_unpacked(struct gpnn_container_writer *writer,
+                                      const struct gpnn_container *container,
+                                      struct gpnn_error *err)
+{
+  size_t n = 0, n_all = gpnn_container_count(container);
+  while (n < n_all && !is_packed(gpnn_container_get(container, n)->tag)) n++;
+  for (size_t i = n; i < n_all; i++)
+    if (!is_packed(gpnn_container_get(container, i)->tag))
+      return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section %s is behind what was packed",
+                       gpnn_container_path(container), gpnn_container_get(container, i)->tag);
+  return gpnn_container_copy(writer, container, n, err);
+}
+
+static enum gpnn_status write_packed(struct gpnn_index_writing *writing, struct gpnn_error *err)
+{
+  const struct gpnn_index_section *section;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; (section = gpnn_index_section_at(i)) != NULL && status == GPNN_OK; i++)
+    if (section->is_packed && gpnn_index_has(section, &writing->contents))
+      status = write_section(writing, section, err);
+  return status;
+}
+
+enum gpnn_status gpnn_index_pack(const char *path, const struct gpnn_index *index,
+                                 const struct gpnn_reading *reading,
+                                 const struct gpnn_packed *packed, const char *volatile *watch,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_dataset dataset = index->dataset;
+  struct gpnn_index_writing writing = {.path = path, .contents.dataset = &dataset};
+  dataset.reading = *reading;
+  dataset.packed = *packed;
+  enum gpnn_status status =
+      gpnn_container_create(&writing.writer, path, &index->format.container, watch, err);
+  if (status != GPNN_OK) return status;
+  status = copy_unpacked(writing.writer, index->container, err);
+  if (status == GPNN_OK) status = write_packed(&writing, err);
+  if (status == GPNN_OK)
+    return gpnn_container_commit(writing.writer, gpnn_container_fingerprint(index->container), err);
+  gpnn_container_abandon(writing.writer);
+  return status;
 }
 
 /* ---- writing while a search is built ---- */

@@ -254,6 +254,9 @@ struct gpnn_parameters {
  * GPNN_MOST_MEMBERS members, weights that do not sum to 1 (but for the rounding of three digits),
  * members made from different indexes, more than 16 MiB.
  * GPNN_EMISMATCH: an index or another binary file of gpnn's instead of parameters or a state.
+ *
+ * 'path' may also be an index that parameters were packed with (dataset/index.h), which are then
+ * those; further outcomes: those of gpnn_index_open().
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read(struct gpnn_parameters **params, size_t *n,
                                                       const char *path, struct gpnn_error *err);
@@ -269,6 +272,12 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_with_state(struct gpnn_par
                                                                  struct gpnn_state **state,
                                                                  const char *path,
                                                                  struct gpnn_error *err);
+
+/* The same of 'length' bytes in memory, aligned as by malloc(), which messages call 'name'. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read_bytes(struct gpnn_parameters **params,
+                                                            size_t *n, struct gpnn_state **state,
+                                                            const char *name, const void *bytes,
+                                                            size_t length, struct gpnn_error *err);
 
 /* The same for parameters of one target, into a structure that must be zeroed and stays so after a
  * failure.  GPNN_EMISMATCH: there are several targets.  Release it with gpnn_parameters_release().

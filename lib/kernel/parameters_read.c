@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "container/state.h"
+#include "dataset/index.h"
 #include "kernel/parameters_private.h"
 
 enum { DEFAULT_NEIGHBOURS = 400, MAX_BYTES = 16 << 20 };
@@ -314,7 +315,28 @@ static enum gpnn_status read_either(struct gpnn_parameters_reader *reader, struc
   if (is_state(bytes.at, bytes.length))
     status = gpnn_state_read(state, &text.at, &text.length, reader->name, bytes.at, bytes.length,
                              reader->err);
-  return status == GPNN_OK ? read_blocks(reader, text) : status;
+  if (status == GPNN_OK) status = read_blocks(reader, text);
+  for (size_t i = 0; i < reader->n_blocks && status == GPNN_OK; i++) {
+    status = gpnn_parameters_take_omega(&reader->blocks[i], *state, reader->name, reader->err);
+    if (status == GPNN_OK)
+      status = gpnn_parameters_take_effects(&reader->blocks[i], *state, reader->name, reader->err);
+  }
+  return status;
+}
+
+/* The same of those that an index has inside. */
+static enum gpnn_status read_packed(struct gpnn_parameters_reader *reader, const char *path,
+                                    struct gpnn_state **state)
+{
+  struct gpnn_index *index = NULL;
+  reader->name = path;
+  enum gpnn_status status = gpnn_index_open(&index, path, false, reader->err);
+  if (status != GPNN_OK) return status;
+  const struct gpnn_packed *packed = &gpnn_index_dataset(index)->packed;
+  struct gpnn_span bytes = {packed->parameters, packed->parameters_length};
+  status = read_either(reader, bytes, state);
+  gpnn_index_close(index);
+  return status;
 }
 
 static enum gpnn_status read_stream(struct gpnn_parameters_reader *reader, const char *path,
@@ -323,16 +345,13 @@ static enum gpnn_status read_stream(struct gpnn_parameters_reader *reader, const
   struct gpnn_input *input = NULL;
   char *bytes = NULL;
   size_t length = 0;
+  if (gpnn_index_has_parameters(path) && !gpnn_index_is_model(path))
+    return read_packed(reader, path, state);
   enum gpnn_status status = gpnn_input_open(&input, path, reader->err);
   if (status != GPNN_OK) return status;
   reader->name = gpnn_input_name(input);
   status = read_bytes(input, &bytes, &length, reader->err);
   if (status == GPNN_OK) status = read_either(reader, (struct gpnn_span){bytes, length}, state);
-  for (size_t i = 0; i < reader->n_blocks && status == GPNN_OK; i++) {
-    status = gpnn_parameters_take_omega(&reader->blocks[i], *state, reader->name, reader->err);
-    if (status == GPNN_OK)
-      status = gpnn_parameters_take_effects(&reader->blocks[i], *state, reader->name, reader->err);
-  }
   free(bytes);
   gpnn_input_close(input);
   return status;
@@ -351,6 +370,18 @@ static enum gpnn_status finish(struct gpnn_parameters_reader *reader, enum gpnn_
   return GPNN_OK;
 }
 
+static enum gpnn_status finish_with_state(struct gpnn_parameters_reader *reader,
+                                          enum gpnn_status status, struct gpnn_state *found,
+                                          struct gpnn_parameters **params, size_t *n,
+                                          struct gpnn_state **state)
+{
+  if (status == GPNN_OK)
+    *state = found;
+  else
+    gpnn_state_free(found);
+  return finish(reader, status, params, n);
+}
+
 enum gpnn_status gpnn_parameters_read_with_state(struct gpnn_parameters **params, size_t *n,
                                                  struct gpnn_state **state, const char *path,
                                                  struct gpnn_error *err)
@@ -358,11 +389,18 @@ enum gpnn_status gpnn_parameters_read_with_state(struct gpnn_parameters **params
   struct gpnn_parameters_reader reader = {.err = err};
   struct gpnn_state *found = NULL;
   enum gpnn_status status = read_stream(&reader, path, &found);
-  if (status == GPNN_OK)
-    *state = found;
-  else
-    gpnn_state_free(found);
-  return finish(&reader, status, params, n);
+  return finish_with_state(&reader, status, found, params, n, state);
+}
+
+enum gpnn_status gpnn_parameters_read_bytes(struct gpnn_parameters **params, size_t *n,
+                                            struct gpnn_state **state, const char *name,
+                                            const void *bytes, size_t length,
+                                            struct gpnn_error *err)
+{
+  struct gpnn_parameters_reader reader = {.err = err, .name = name};
+  struct gpnn_state *found = NULL;
+  enum gpnn_status status = read_either(&reader, (struct gpnn_span){bytes, length}, &found);
+  return finish_with_state(&reader, status, found, params, n, state);
 }
 
 enum gpnn_status gpnn_parameters_read_text(struct gpnn_parameters **params, size_t *n,

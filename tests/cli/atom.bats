@@ -213,16 +213,16 @@ whole() {
   make_rain 2500 1 >train.tsv
   make_rain 1000 2 >test.tsv
   local fast=(--effort fast --kernel matern32 --ard no -m 40 --transform none)
-  gpnn "${fast[@]}" --json --save kept train.tsv test.tsv >out.tsv 2>report.json
-  assert_equal "$(value atom kept/train.par)" 0
+  gpnn "${fast[@]}" --json --save kept.gpm train.tsv test.tsv >out.tsv 2>report.json
+  assert_equal "$(value atom <(gpnn-info --unpack kept.gpm))" 0
   head -n 1 out.tsv | grep -q $'pit\tpitstep$'
   json report.json >report.txt
-  gpnn-eval --levels 0.95 --index kept/train.gpi out.tsv >eval.txt
+  gpnn-eval --levels 0.95 --index kept.gpm out.tsv >eval.txt
   assert_near "$(value targets.0.predicted.nll_standard report.txt)" \
     "$(value nll_standard eval.txt)" 1e-5
   assert_near "$(value targets.0.predicted.coverage95 report.txt)" \
     "$(value coverage95 eval.txt)" 1e-5
-  gpnn "${fast[@]}" -q --atom none --save none train.tsv test.tsv >none.tsv
-  run ! value atom none/train.par
+  gpnn "${fast[@]}" -q --atom none --save none.gpm train.tsv test.tsv >none.tsv
+  run ! value atom <(gpnn-info --unpack none.gpm)
   run ! grep -q pitstep none.tsv
 }

@@ -25,10 +25,15 @@ by_hand() {
 
 @test "predictions, index and parameters are those of the steps" {
   by_hand
-  gpnn -q --effort fast --interval 0.9 --save kept train.tsv test.tsv >p.tsv
+  gpnn -q --effort fast --interval 0.9 --save kept.gpm train.tsv test.tsv >p.tsv
   cmp p.tsv hand.tsv
-  cmp kept/train.gpi hand.gpi
-  cmp kept/train.par hand.par
+  gpnn-info --unpack kept.gpm | cmp - hand.par
+  gpnn-index --pack hand.par --skip-bad -o hand.gpm hand.gpi
+  gpnn-index --pack hand.par -o again.gpm kept.gpm
+  cmp again.gpm hand.gpm
+  gpnn-info kept.gpm | sed -n 's/^report\t//p' >told.txt
+  gpnn --effort fast --interval 0.9 train.tsv test.tsv 2>report.txt >/dev/null
+  sed '/^predicted/,$d' report.txt | cmp - told.txt
   gpnn -q --effort fast --interval 0.9 -j 1 -o one.tsv train.tsv test.tsv
   gpnn -q --effort fast --interval 0.9 -j 2 train.tsv test.tsv | cmp - one.tsv
   cmp one.tsv hand.tsv
@@ -44,6 +49,7 @@ by_hand() {
   gpnn-fit -q -s 7 --effort fast hand.gpi | gpnn-calibrate -q -s 7 hand.gpi >hand.par
   gpnn-predict -s 7 --interval 0.9 -p hand.par hand.gpi test.tsv | cmp - p.tsv
   gpnn -q --effort fast --kernel rbf --ard no -m 20 --likelihood gaussian train.tsv
+  gpnn-info --unpack train.gpm >train.par
   assert_equal "$(value kernel train.par)" rbf
   assert_equal "$(value neighbours train.par)" 20
   run ! grep -q '^likelihood' train.par
@@ -53,16 +59,15 @@ by_hand() {
 }
 
 @test "the commands that --save shows do the same, also for awkward names" {
-  mkdir "it's \"here\""
   cp train.tsv -- '-a b$(x)*.tsv'
-  gpnn --effort fast --save "it's \"here\"" -- '-a b$(x)*.tsv' test.tsv >p.tsv 2>report.txt
-  mv "it's \"here\"" saved
-  mkdir "it's \"here\""
+  gpnn --effort fast --save "it's \"here\".gpm" -- '-a b$(x)*.tsv' test.tsv >p.tsv 2>report.txt
+  mv "it's \"here\".gpm" saved.gpm
   awk '/^steps/ { inside = 1 } /^next/ { inside = 0 } inside { print substr($0, 12) }' \
     report.txt >commands.sh
-  assert_equal "$(wc -l <commands.sh)" 3
+  assert_equal "$(wc -l <commands.sh)" 4
   sh commands.sh 2>/dev/null | cmp - p.tsv
-  diff -r saved "it's \"here\""
+  gpnn-info --unpack saved.gpm | gpnn-index --pack - -o unreported.gpm saved.gpm
+  cmp unreported.gpm "it's \"here\".gpm"
   sed -n 's/^next *//p' report.txt | sed 's/TABLE$/test.tsv/' >next.sh
   sh next.sh | cmp - p.tsv
 }
@@ -72,60 +77,59 @@ by_hand() {
 @test "without a table to predict, the model is kept in the working directory" {
   gpnn --effort fast train.tsv >out.txt 2>report.txt
   [[ ! -s out.txt ]]
-  grep -qx 'kept       train.gpi and train.par' report.txt
-  gpnn-info train.gpi >/dev/null
+  grep -qx 'kept       train.gpm' report.txt
+  grep -qx 'next       gpnn-predict train.gpm TABLE' report.txt
+  gpnn-info train.gpm >/dev/null
   gpnn -q --effort fast -s 2 train.tsv # an older one of the same kind is replaced
-  assert_equal "$(gpnn-info train.gpi | value seed)" 2
+  assert_equal "$(gpnn-info train.gpm | value seed)" 2
   gzip -k test.tsv
   gpnn -q --effort fast ./test.tsv.gz
   gpnn -q --effort fast - <train.tsv
-  assert_equal "$(ls -A)" "$(printf '%s\n' model.gpi model.par out.txt report.txt test.gpi test.par \
-    test.tsv test.tsv.gz train.gpi train.par train.tsv)"
+  assert_equal "$(ls -A)" "$(printf '%s\n' model.gpm out.txt report.txt test.gpm test.tsv test.tsv.gz train.gpm train.tsv)"
 }
 
 @test "no file of another kind is replaced" {
-  echo mine >train.par
-  assert_fails 1 'train\.par: is there already, and not a parameters file' gpnn train.tsv
-  assert_equal "$(<train.par)" mine
-  rm train.par
-  cp test.tsv train.gpi
-  assert_fails 1 'train\.gpi: is there already, and not an index' gpnn train.tsv
+  echo mine >train.gpm
+  assert_fails 1 'train\.gpm: is there already, and not an index with parameters' gpnn train.tsv
+  assert_equal "$(<train.gpm)" mine
+  gpnn-index -q -o train.gpm train.tsv
+  assert_fails 1 'train\.gpm: is there already, and not an index with parameters' gpnn train.tsv
   gpnn -q --effort fast train.tsv test.tsv >/dev/null # which keeps nothing
   assert_fails 2 '"test.tsv" is an input' gpnn -o test.tsv train.tsv test.tsv
   assert_fails 2 '"train.tsv" is an input' gpnn -o train.tsv train.tsv test.tsv
 }
 
 @test "a model of another target or other inputs is replaced only by force" {
-  gpnn -q --effort fast --save kept train.tsv
-  cp kept/train.gpi old.gpi
-  assert_fails 1 "kept/train.gpi is a model of 'y', this one is not" gpnn -q --effort fast --save kept -y x2 train.tsv
-  assert_fails 1 "kept/train.gpi is a model with the input 'x2', this one is not" \
-    gpnn -q --effort fast --save kept -x x1 train.tsv
-  assert_fails 1 "kept/train.gpi is no model of 'x2', this one is one" gpnn -q --effort fast --save kept -y y,x2 train.tsv
-  cmp kept/train.gpi old.gpi
-  gpnn -q --effort fast --save kept --force -x x1 train.tsv
-  assert_fails 1 "kept/train.gpi is a model without the input 'x2'" gpnn -q --effort fast --save kept train.tsv
+  gpnn -q --effort fast --save kept.gpm train.tsv
+  cp kept.gpm old.gpm
+  assert_fails 1 "kept.gpm is a model of 'y', this one is not" gpnn -q --effort fast --save kept.gpm -y x2 train.tsv
+  assert_fails 1 "kept.gpm is a model with the input 'x2', this one is not" \
+    gpnn -q --effort fast --save kept.gpm -x x1 train.tsv
+  assert_fails 1 "kept.gpm is no model of 'x2', this one is one" gpnn -q --effort fast --save kept.gpm -y y,x2 train.tsv
+  cmp kept.gpm old.gpm
+  gpnn -q --effort fast --save kept.gpm --force -x x1 train.tsv
+  assert_fails 1 "kept.gpm is a model without the input 'x2'" gpnn -q --effort fast --save kept.gpm train.tsv
   awk -v OFS='\t' '{ print $2, $1, $3 }' train.tsv >permuted.tsv
   mv permuted.tsv train.tsv
-  cp old.gpi kept/train.gpi
-  gpnn -q --effort fast --save kept train.tsv # the same columns in another order
+  cp old.gpm kept.gpm
+  gpnn -q --effort fast --save kept.gpm train.tsv # the same columns in another order
 }
 
 @test "predictions are not lost where the model is kept" {
-  assert_fails 2 '"kept/train.par" is where the model will be kept' \
-    gpnn -q --effort fast --save kept -o kept/train.par train.tsv test.tsv
-  [[ ! -e kept ]]
+  assert_fails 2 '"kept.gpm" is where the model will be kept' \
+    gpnn -q --effort fast --save kept.gpm -o kept.gpm train.tsv test.tsv
   mkdir kept
-  assert_fails 2 'is where the model will be kept' gpnn -q --effort fast --save kept -o ./kept/../kept/train.gpi train.tsv test.tsv
-  gpnn -q --effort fast --save kept -o kept/p.tsv train.tsv test.tsv
-  assert_equal "$(ls kept)" $'p.tsv\ntrain.gpi\ntrain.par'
+  assert_fails 2 'is where the model will be kept' gpnn -q --effort fast --save kept/m.gpm -o ./kept/../kept/m.gpm train.tsv test.tsv
+  assert_fails 1 'kept: is a directory: name a file' gpnn --save kept train.tsv
+  gpnn -q --effort fast --save kept/m.gpm -o kept/p.tsv train.tsv test.tsv
+  assert_equal "$(ls -A kept)" $'m.gpm\np.tsv'
 }
 
 @test "what the rows to predict are like is told to fit and calibration" {
-  gpnn --effort fast --save kept --like test.tsv train.tsv 2>report.txt
+  gpnn --effort fast --save kept.gpm --like test.tsv train.tsv 2>report.txt
   grep -q 'gpnn-fit .*--like=test.tsv.* | gpnn-calibrate .*--like=test.tsv' report.txt
-  gpnn-calibrate -q --like test.tsv -p <(gpnn-fit -q --effort fast --like test.tsv kept/train.gpi) kept/train.gpi |
-    cmp - kept/train.par
+  gpnn-calibrate -q --like test.tsv -p <(gpnn-fit -q --effort fast --like test.tsv kept.gpm) kept.gpm |
+    cmp - <(gpnn-info --unpack kept.gpm)
 }
 
 @test "a directory that cannot be written is told at once" {
@@ -133,13 +137,13 @@ by_hand() {
   mkdir ro
   chmod 555 ro
   cd ro
-  assert_fails 1 'choose a place with --save DIR' gpnn ../train.tsv
+  assert_fails 1 'choose a place with --save FILE' gpnn ../train.tsv
   gpnn -q --effort fast ../train.tsv ../test.tsv >/dev/null
 }
 
 @test "directories on the way to --save must be there" {
-  assert_fails 1 'no/such: cannot be made' gpnn --save no/such train.tsv
-  assert_fails 1 'train\.tsv' gpnn --save train.tsv train.tsv
+  assert_fails 1 'the model cannot be kept here; .*no/such: ' gpnn --save no/such/m.gpm train.tsv
+  assert_fails 1 'train\.tsv: is there already' gpnn --save train.tsv train.tsv
 }
 
 # ---- failures ---------------------------------------------------------------------------------
@@ -149,17 +153,17 @@ by_hand() {
     '--interval 2 train.tsv test.tsv'; do
     status=0
     # shellcheck disable=SC2086
-    gpnn --effort fast --save kept $arguments >out.txt 2>err.txt || status=$?
+    gpnn --effort fast --save kept.gpm $arguments >out.txt 2>err.txt || status=$?
     assert_equal "$status" 2
-    [[ ! -e kept && ! -s out.txt ]]
+    [[ ! -e kept.gpm && ! -s out.txt ]]
     assert_equal "$(wc -l <err.txt)" 2
   done
   printf 'a,b\nx,y\nz,w\n' >bad.csv
   status=0
-  gpnn --save kept bad.csv 2>err.txt || status=$?
+  gpnn --save kept.gpm bad.csv 2>err.txt || status=$?
   assert_equal "$status" 1
   assert_equal "$(wc -l <err.txt)" 1
-  [[ ! -e kept ]]
+  [[ ! -e kept.gpm ]]
 }
 
 @test "a table to predict that is mostly unreadable is a failure" {
@@ -227,7 +231,7 @@ by_hand() {
     [[ $table != *.md ]] || continue
     target=()
     [[ $table != */air.csv ]] || target=(-y WSPM) # its last column holds classes
-    gpnn -q "${target[@]}" --effort fast --kernel matern32 --ard no -m 10 --save kept "$table" || complain "$table"
+    gpnn -q "${target[@]}" --effort fast --kernel matern32 --ard no -m 10 --save kept.gpm --force "$table" || complain "$table"
   done
 }
 
@@ -239,10 +243,11 @@ by_hand() {
   grep -q '^predicted  40 rows of rows.tsv' report.txt || complain "$(<report.txt)"
   gpnn --effort fast --no-header bare.tsv rows.tsv | cmp p.tsv -
   gpnn --effort fast bare.tsv - <rows.tsv | cmp p.tsv -
-  gpnn --effort fast --save kept bare.tsv rows.tsv 2>report.txt | cmp p.tsv -
+  gpnn --effort fast --save kept.gpm bare.tsv rows.tsv 2>report.txt | cmp p.tsv -
   grep -q 'gpnn-predict .*--no-header' report.txt
-  gpnn-predict kept/bare.gpi -p kept/bare.par rows.tsv 2>err.txt >/dev/null
-  grep -q '^gpnn-predict: rows.tsv:1: only numbers, .*: use --no-header$' err.txt
+  gpnn-predict kept.gpm rows.tsv | cmp p.tsv -
+  gpnn-predict kept.gpm - <rows.tsv | cmp p.tsv -
+  gpnn-predict kept.gpm test.tsv | tail -n +2 | cmp p.tsv -
   # The two tables need not begin on the same line.
   { printf 'A logger\nof 2020\n' && cat train.tsv; } >late.tsv
   { printf 'A logger\n' && cat test.tsv; } >later.tsv
@@ -262,10 +267,10 @@ by_hand() {
 @test "a full disk, and a reader that goes away" {
   [[ -c /dev/full ]] || skip 'no /dev/full'
   status=0
-  gpnn -q --effort fast --save kept train.tsv test.tsv >/dev/full 2>err.txt || status=$?
+  gpnn -q --effort fast --save kept.gpm train.tsv test.tsv >/dev/full 2>err.txt || status=$?
   assert_equal "$status" 1
   assert_equal "$(<err.txt)" 'gpnn: (stdout): cannot be written: No space left on device'
-  [[ ! -e kept ]]
+  [[ ! -e kept.gpm ]]
   make_table 20000 2 300 >many.tsv
   gpnn -q --effort fast -m 10 train.tsv many.tsv 2>err.txt | head -n 1 >line.txt || :
   assert_equal "$(<line.txt)" "$(printf 'y\tmean\tsd\tdf')"
@@ -276,23 +281,23 @@ by_hand() {
   make_table 5000 4 >long.tsv
   for signal in TERM HUP; do
     for pause in 0.05 0.5; do
-      gpnn -q --effort thorough -j 1 --save kept long.tsv &
+      gpnn -q --effort thorough -j 1 --save "$PWD/kept.gpm" long.tsv &
       main=$!
       sleep "$pause"
       kill -s $signal $main
       status=0
       wait $main || status=$?
       assert_equal "$status" $((128 + $(kill -l $signal)))
-      [[ ! -e kept ]]
+      [[ ! -e kept.gpm ]]
       assert_equal "$(ls -A "$TMPDIR")" ''
-      assert_equal "$(pgrep -f "$PWD/kept" || :)" ''
+      assert_equal "$(pgrep -f "$PWD/[.]gpnn-" || :)" ''
     done
   done
 }
 
 @test "not even a kill leaves a step at work" {
   make_table 20000 6 >long.tsv
-  gpnn -q --effort thorough -j 1 --save kept long.tsv &
+  gpnn -q --effort thorough -j 1 --save kept.gpm long.tsv &
   main=$!
   until pgrep -P $main -f 'gpnn-fit .*[.]gpi$' >steps; do sleep 0.02; done
   kill -KILL $main
@@ -334,25 +339,25 @@ by_hand() {
 # ---- the report -------------------------------------------------------------------------------
 
 @test "the report has the figures of gpnn-info, gpnn-eval and the parameters" {
-  gpnn --effort fast --save kept train.tsv test.tsv >p.tsv 2>report.txt
-  grep -q "^rows       $(gpnn-info kept/train.gpi | value rows) of train.tsv to learn from, \
-$(gpnn-info kept/train.gpi | value calibration-rows) held out" report.txt
+  gpnn --effort fast --save kept.gpm train.tsv test.tsv >p.tsv 2>report.txt
+  grep -q "^rows       $(gpnn-info kept.gpm | value rows) of train.tsv to learn from, \
+$(gpnn-info kept.gpm | value calibration-rows) held out" report.txt
   sed -n '/^predicted/,/^time/p' report.txt | tr -s '\n ' ' ' >predicted.txt
-  gpnn-eval --index kept/train.gpi p.tsv >scores.tsv
+  gpnn-eval --index kept.gpm p.tsv >scores.tsv
   assert_near "$(sed 's/.*RMSE \([^ ]*\) .*/\1/' predicted.txt)" "$(value rmse scores.tsv)" 1e-3
   assert_near "$(sed 's/.*NLL \([^,]*\),.*/\1/' predicted.txt)" "$(value nll_standard scores.tsv)" 1e-3
   assert_near "$(sed 's/.*R^2 \([^)]*\)).*/\1/' predicted.txt)" "$(value r2 scores.tsv)" 1e-3
-  gpnn -q --effort fast --save kept train.tsv test.tsv 2>quiet.txt >/dev/null
+  gpnn -q --effort fast --save kept.gpm train.tsv test.tsv 2>quiet.txt >/dev/null
   [[ ! -s quiet.txt ]]
 }
 
 @test "--json reports the same as one object, and nothing else" {
   command -v python3 >/dev/null || skip 'no python3'
-  gpnn --effort fast --json --save kept -x x1 train.tsv test.tsv >p.tsv 2>report.json
+  gpnn --effort fast --json --save kept.gpm -x x1 train.tsv test.tsv >p.tsv 2>report.json
   assert_equal "$(wc -l <report.json)" 1
-  gpnn-eval --index kept/train.gpi p.tsv >scores.tsv
+  gpnn-eval --index kept.gpm p.tsv >scores.tsv
   python3 - "$(value rmse scores.tsv)" "$(value nll_standard scores.tsv)" \
-    "$(gpnn-info kept/train.gpi | value rows)" <<'END'
+    "$(gpnn-info kept.gpm | value rows)" <<'END'
 import json, sys
 report = json.load(open('report.json'))
 target, = report['targets']
@@ -360,7 +365,7 @@ assert target['predicted']['rmse'] == float(sys.argv[1])
 assert abs(target['predicted']['nll_standard'] - float(sys.argv[2])) < 1e-12
 assert report['rows'] == int(sys.argv[3])
 assert report['unused'] == ['x2'] and report['input'] == ['x1']
-assert report['index'] == 'kept/train.gpi' and report['test'] == 'test.tsv'
+assert report['kept'] == 'kept.gpm' and report['test'] == 'test.tsv'
 assert target['expected']['rows'] >= 135 and target['expected']['on'] == 'cross-fitted'
 assert sorted(report['step-seconds']) == ['calibrate', 'fit', 'index', 'predict']
 END
@@ -369,7 +374,7 @@ END
 @test "what is expected of few rows is what each of them tells of the others" {
   make_table 60 2 >few.tsv
   gpnn --effort fast --json few.tsv 2>report.json
-  gpnn-predict --loo --cross-fit -p few.par few.gpi 2>/dev/null | gpnn-eval >scores.tsv
+  gpnn-predict --loo --cross-fit few.gpm 2>/dev/null | gpnn-eval >scores.tsv
   rmse=$(sed 's/.*"rmse": *\([^,]*\),.*/\1/' report.json)
   assert_near "$rmse" "$(value rmse scores.tsv)" 1e-9
 }

@@ -15,7 +15,7 @@ faults() {
 }
 
 @test "a system call that fails or is short is reported and leaves nothing behind" {
-  faults 300 '(split/stdin|index/threads|predict|info|plot|help) (read|write|open|sync|rename|map|close|stat|child|poll|thread)'
+  faults 300 '(split/stdin|index/threads|index/pack|predict|info|plot|help) (read|write|copy|open|sync|rename|map|close|stat|child|poll|thread)'
 }
 
 @test "a failed allocation is reported and leaves nothing behind" {

@@ -68,7 +68,7 @@ assert_kept() {
 bike_report() {
   zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 11 == 0' >train.tsv
   zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 55 == 3' >test.tsv
-  gpnn -j 1 -y cnt --drop dteday --effort fast --kernel matern32 -m 30 --save models \
+  gpnn -j 1 -y cnt --drop dteday --effort fast --kernel matern32 -m 30 --save bike.gpm \
     train.tsv test.tsv 2>&1 >/dev/null | sed 's/;/ ;/g; s/^\(time *\).*/\1.../'
 }
 

@@ -14,6 +14,7 @@
 #include "../unit/models.h"
 #include "base/bytes.h"
 #include "container/container.h"
+#include "container/state.h"
 #include "dataset/grid_reading.h"
 #include "dataset/index_private.h"
 #include "dataset/reader.h"
@@ -345,10 +346,31 @@ static void use_model(const struct gpnn_dataset *dataset)
   gpnn_parameters_free(params, n);
 }
 
+/* Reads the parameters that were packed with an index, and finds what they are of. */
+static void use_packed(const struct gpnn_dataset *dataset)
+{
+  const struct gpnn_packed *packed = &dataset->packed;
+  struct gpnn_error err = {0};
+  struct gpnn_parameters *params = NULL;
+  struct gpnn_state *state = NULL;
+  size_t n = 0;
+  enum gpnn_status status = gpnn_parameters_read_bytes(
+      &params, &n, &state, "model", packed->parameters, packed->parameters_length, &err);
+  for (size_t t = 0; t < n && status == GPNN_OK; t++) {
+    struct gpnn_channel channel;
+    bool other_index;
+    status = gpnn_channels_find(dataset, 1, &params[t], &channel, &other_index, &err);
+  }
+  if (status != GPNN_OK) fuzz_expect_failure(status, &err);
+  gpnn_parameters_free(params, n);
+  gpnn_state_free(state);
+}
+
 static void use(const struct gpnn_index *index, bool verified)
 {
   const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
   describe(index);
+  if (dataset->packed.parameters != NULL) use_packed(dataset);
   if (dataset->grid != NULL) {
     use_grid(dataset->grid);
     read_rows(index, true);

@@ -738,6 +738,79 @@ static void steps_of_inputs_read_back(void **state)
   }
 }
 
+static void assert_packed(const struct gpnn_dataset *dataset, const struct gpnn_packed *packed)
+{
+  const struct gpnn_packed *read = &dataset->packed;
+  assert_int_equal(read->parameters_length, packed->parameters_length);
+  assert_memory_equal(read->parameters, packed->parameters, packed->parameters_length);
+  assert_int_equal(read->report_length, packed->report_length);
+  if (packed->report == NULL)
+    assert_null(read->report);
+  else
+    assert_memory_equal(read->report, packed->report, packed->report_length);
+}
+
+static void what_is_packed_replaces_what_was_and_nothing_else(void **state)
+{
+  struct place *place = *state;
+  const struct gpnn_reading comma = {',', false}, none = {0, true};
+  const struct gpnn_packed first = {"parameters", 10, "told", 4}, second = {"others", 6, NULL, 0};
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_TREE, NULL, true), *packed = NULL;
+  const struct bytes plain = read_bytes(place->path);
+  const uint64_t print = gpnn_index_dataset(index)->fingerprint;
+  assert_false(gpnn_index_has_parameters(place->path));
+  assert_ok(gpnn_index_pack(place->path, index, &comma, &first, NULL, &err));
+  assert_true(gpnn_index_has_parameters(place->path));
+  assert_memory_equal(gpnn_index_dataset(index)->x, place->x, N * D * sizeof *place->x);
+  gpnn_index_close(index); /* which was that of before */
+  assert_ok(gpnn_index_open(&index, place->path, true, &err));
+  assert_packed(gpnn_index_dataset(index), &first);
+  assert_int_equal(gpnn_index_dataset(index)->reading.delimiter, ',');
+  assert_true(gpnn_index_dataset(index)->fingerprint == print);
+  assert_ok(gpnn_index_pack(place->path, index, &none, &second, NULL, &err));
+  assert_ok(gpnn_index_open(&packed, place->path, true, &err));
+  assert_packed(gpnn_index_dataset(packed), &second);
+  assert_int_equal(gpnn_index_dataset(packed)->reading.delimiter, 0);
+  assert_true(gpnn_index_dataset(packed)->reading.skips_bad);
+  struct bytes bytes = read_bytes(place->path);
+  assert_memory_equal(bytes.at + 2048, plain.at + 2048, plain.length - 2048);
+  gpnn_index_close(packed);
+  gpnn_index_close(index);
+  free(bytes.at);
+  free(plain.at);
+}
+
+static void nothing_is_lost_that_is_behind_what_was_packed(void **state)
+{
+  const struct place *place = *state;
+  const struct gpnn_reading reading = {0, false};
+  const struct gpnn_packed packed = {"parameters", 10, NULL, 0};
+  struct gpnn_index *index = NULL;
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  struct bytes whole = read_bytes(place->path);
+  memcpy(entry_of(whole, "OPTS"), "RPRT", 4);
+  write_sealed(place->path, whole);
+  assert_ok(gpnn_index_open(&index, place->path, true, &err));
+  assert_fails(gpnn_index_pack(place->path, index, &reading, &packed, NULL, &err), GPNN_EFORMAT,
+               "section ROWS is behind what was packed");
+  gpnn_index_close(index);
+  struct bytes now = read_bytes(place->path);
+  assert_memory_equal(now.at, whole.at, whole.length);
+  free(now.at);
+  free(whole.at);
+}
+
+static void a_delimiter_that_cannot_be_is_refused(void **state)
+{
+  struct place *place = *state;
+  static const unsigned char bad[] = {'"', '\n', 0x7f, 1};
+  for (size_t i = 0; i < sizeof bad; i++) {
+    place->dataset.reading.delimiter = (char)bad[i];
+    write_index(place, GPNN_SEARCH_FLAT, NULL);
+    assert_refused(place->path, false, GPNN_EFORMAT, "READ");
+  }
+}
+
 static void every_target_has_a_view_of_its_own(void **state)
 {
   struct place *place = *state;
@@ -1417,6 +1490,10 @@ int main(void)
                                       leave),
       cmocka_unit_test_setup_teardown(extended_contents_read_back, enter, leave),
       cmocka_unit_test_setup_teardown(steps_of_inputs_read_back, enter, leave),
+      cmocka_unit_test_setup_teardown(what_is_packed_replaces_what_was_and_nothing_else, enter,
+                                      leave),
+      cmocka_unit_test_setup_teardown(nothing_is_lost_that_is_behind_what_was_packed, enter, leave),
+      cmocka_unit_test_setup_teardown(a_delimiter_that_cannot_be_is_refused, enter, leave),
       cmocka_unit_test_setup_teardown(every_target_has_a_view_of_its_own, enter, leave),
       cmocka_unit_test_setup_teardown(a_sample_has_whole_rows_and_is_else_the_index, enter, leave),
       cmocka_unit_test_setup_teardown(rows_are_taken_in_the_order_given, enter, leave),
