@@ -76,7 +76,7 @@ static void coordinates_of_a_point_are_left_alone(void **state)
 {
   struct gpnn_learnt tails = {0};
   const struct gpnn_feature features[COLUMNS] = {
-      {0, false}, {1, false}, {1, false}, {2, false}, {3, true}};
+      {0, false, false}, {1, false, false}, {1, false, false}, {2, false, false}, {3, true, false}};
   (void)state;
   assert_ok(gpnn_tails_learn(&tails, &source, COLUMNS, features, &err));
   assert_int_equal(tails.n, 0);
