@@ -6,6 +6,7 @@
 
 static const struct cli_option options[] = {
     CLI_FLAG(0, "verify", verify, "check every byte of an index"),
+    CLI_TEXT(0, "effects", effects, "PARAMETERS", "a table of the effects of groups, of an index"),
     CLI_FLAG(0, "json", json, "one JSON object"),
     CLI_FLAG(0, "unpack", unpack, "the parameters of a model, to be used alone"),
 };

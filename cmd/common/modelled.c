@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "cmd/common/open.h"
+#include "kernel/effects.h"
 
 /* What such a model cannot be made of, and what can. */
 static enum gpnn_status check(const struct gpnn_dataset *view, struct gpnn_error *err)

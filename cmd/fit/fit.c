@@ -11,6 +11,7 @@
 #include "dataset/reader.h"
 #include "dataset/sample.h"
 #include "estimate/row_weights.h"
+#include "kernel/effects.h"
 #include "kernel/sight.h"
 #include "linalg/blas_threads.h"
 

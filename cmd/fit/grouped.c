@@ -5,6 +5,7 @@
 #include "cmd/fit/fit.h"
 #include "container/state.h"
 #include "estimate/group_effects.h"
+#include "kernel/effects.h"
 
 /* What cannot be fitted with effects, or is not yet. */
 static enum gpnn_status check(const struct cli *cli, const struct fit_arguments *a,
@@ -86,15 +87,15 @@ enum gpnn_status fit_grouped(const struct cli *cli, const struct fit_arguments *
   const struct gpnn_dataset *view = gpnn_dataset_target(dataset, t), *sees = dataset;
   struct gpnn_group_effects_report found;
   struct gpnn_transformed *seen = NULL;
-  double *pseudo = gpnn_alloc(view->n, 1, sizeof *pseudo);
+  double *pseudo = gpnn_alloc(view->n, 1, sizeof *pseudo), *covariance = NULL;
   if (pseudo == NULL) return gpnn_fail_memory(err, "for the targets");
   enum gpnn_status status = check(cli, a, view, err);
-  if (status == GPNN_OK) status = gpnn_group_effects_begin(view, pseudo, err);
+  if (status == GPNN_OK) status = gpnn_group_effects_begin(view, pseudo, &covariance, err);
   if (status == GPNN_OK) status = fit_process(cli, a, dataset, t, pseudo, params, err);
   if (status == GPNN_OK) status = fit_see_as(1, params, &sees, &seen, err);
   if (status == GPNN_OK)
-    status =
-        gpnn_group_effects_end(gpnn_dataset_target(sees, t), &options, params, pseudo, &found, err);
+    status = gpnn_group_effects_end(gpnn_dataset_target(sees, t), &options, covariance, params,
+                                    pseudo, &found, err);
   if (status == GPNN_OK) status = report(cli, view, &found, params, err);
   if (status == GPNN_OK)
     status =
@@ -102,5 +103,6 @@ enum gpnn_status fit_grouped(const struct cli *cli, const struct fit_arguments *
   if (status == GPNN_OK) status = gpnn_parameters_store_effects(params, state, err);
   gpnn_transformed_free(seen);
   free(pseudo);
+  free(covariance);
   return status;
 }

@@ -343,6 +343,7 @@ static void put_columns(struct facts *facts, const struct gpnn_dataset *c)
   put_dates(facts, &c->schema);
   put_periods(facts, &c->schema);
   put_codes(facts, &c->schema);
+  info_put_effects(facts, c);
   put_regressors(facts, c);
   put_others(facts, c);
   put_notation(facts, &c->schema.notation);
@@ -571,6 +572,9 @@ bool info_resolve(const struct cli *cli, void *arguments)
   const char *path = cli_operand(cli, 0);
   if (a->unpack && (a->verify || a->json))
     return cli_refuse(cli, "--unpack prints parameters as they are: give it alone");
+  if (a->effects != NULL && (a->json || a->unpack))
+    return cli_refuse(cli, "--effects writes a table: give it alone");
+  if (a->effects != NULL && !cli_check_overwrite(cli, cli->output, a->effects)) return false;
   a->is_index = gpnn_index_recognise(path) || a->verify || a->unpack;
   return !a->is_index || cli_check_overwrite(cli, cli->output, path);
 }
@@ -583,6 +587,7 @@ enum gpnn_status info_run(const struct cli *cli, void *arguments, struct gpnn_er
   struct read_params params = {0};
   struct gpnn_output *output = NULL;
   struct facts facts;
+  if (a->effects != NULL) return info_write_effects(cli, a, err);
   enum gpnn_status status =
       a->is_index ? gpnn_index_open(&index, path, a->verify, err) : read_params(&params, path, err);
   if (status == GPNN_OK) status = cli_open_output(cli->output, &output, err);

@@ -9,6 +9,7 @@
 #include "cmd/common/cli.h"
 
 struct info_arguments {
+  const char *effects; /* parameters whose effects to write; NULL: none */
   bool verify, json, unpack;
   bool is_index; /* info_resolve() finds out */
 };

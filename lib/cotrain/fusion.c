@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "cotrain/absorb.h"
+#include "kernel/effects.h"
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/cholesky.h"

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "kernel/covariance.h"
+#include "kernel/effects.h"
 #include "likelihood/head.h"
 
 #define MEMORY_FOR "for answers"

@@ -274,27 +274,32 @@ static enum gpnn_status check(const struct gpnn_dataset *view, struct gpnn_error
   return GPNN_OK;
 }
 
-/* Fits the effects of independent rows. */
+/* Fits the effects of independent rows, given their covariances unless these are NULL. */
 static enum gpnn_status fit_alone(struct whitened *w, const struct gpnn_dataset *view,
-                                  struct gpnn_mixed *fitted, struct gpnn_error *err)
+                                  const double *covariance, struct gpnn_mixed *fitted,
+                                  struct gpnn_error *err)
 {
   enum gpnn_status status = whitened_init(w, view, 0, err);
   if (status != GPNN_OK) return status;
   fill_independent(w);
   const struct gpnn_mixed_data data = data_of(w);
-  return gpnn_mixed_estimate(&data, fitted, err);
+  return covariance == NULL ? gpnn_mixed_estimate(&data, fitted, err)
+                            : gpnn_mixed_solve(&data, covariance, 0, fitted, err);
 }
 
 enum gpnn_status gpnn_group_effects_begin(const struct gpnn_dataset *view, double *pseudo,
-                                          struct gpnn_error *err)
+                                          double **covariance, struct gpnn_error *err)
 {
   struct whitened w = {0};
   struct gpnn_mixed fitted = {0};
   double *leverage = gpnn_alloc(view->n, 1, sizeof *leverage);
   enum gpnn_status status =
       leverage == NULL ? gpnn_fail_memory(err, "for the effects") : check(view, err);
-  if (status == GPNN_OK) status = fit_alone(&w, view, &fitted, err);
+  *covariance = NULL;
+  if (status == GPNN_OK) status = fit_alone(&w, view, NULL, &fitted, err);
   if (status == GPNN_OK) {
+    *covariance = fitted.covariance;
+    fitted.covariance = NULL;
     const struct gpnn_mixed_data data = data_of(&w);
     gpnn_mixed_left_out(&data, &fitted, leverage, pseudo);
   }
@@ -463,8 +468,8 @@ static enum gpnn_status set_effects(const struct whitened *w, struct gpnn_mixed 
 
 enum gpnn_status gpnn_group_effects_end(const struct gpnn_dataset *view,
                                         const struct gpnn_group_effects_options *options,
-                                        struct gpnn_parameters *params, double *pseudo,
-                                        struct gpnn_group_effects_report *report,
+                                        const double *covariance, struct gpnn_parameters *params,
+                                        double *pseudo, struct gpnn_group_effects_report *report,
                                         struct gpnn_error *err)
 {
   struct whitened w = {0};
@@ -473,7 +478,7 @@ enum gpnn_status gpnn_group_effects_end(const struct gpnn_dataset *view,
   drop_mean(params);
   hide_levels(params, view);
   enum gpnn_status status = check(view, err);
-  if (status == GPNN_OK) status = fit_alone(&w, view, &fitted, err);
+  if (status == GPNN_OK) status = fit_alone(&w, view, covariance, &fitted, err);
   if (status == GPNN_OK) status = set_effects(&w, &fitted, params, pseudo, err);
   if (status == GPNN_OK) status = decide(view, options, params, pseudo, report, err);
   if (status == GPNN_OK && report->has_process) {

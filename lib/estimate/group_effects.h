@@ -1,6 +1,6 @@
 /*
- * group_effects: estimates the effects of groups (kernel/effects.h; gpnn-methods(7), equations 20.1
- * to 20.5).
+ * group_effects: estimates the effects of groups (kernel/effects.h; gpnn-methods(7), equations 6.8
+ * to 6.12).
  *
  * Effects and process explain the same targets, and each is estimated given the other:
  *
@@ -43,11 +43,14 @@ struct gpnn_group_effects_report {
 
 /*
  * The effects of the groups of a view's rows, as if there were no process: 'pseudo' (n) gets what
- * their targets are without them.  GPNN_EDATA: rows have known noise variances, or nothing tells an
- * effect from the noise, or the effects are too entangled to be estimated.
+ * their targets are without them, and '*covariance', which the caller frees, the relative
+ * covariances of the effects as struct gpnn_mixed has them.  GPNN_EDATA: rows have known noise
+ * variances, or nothing tells an effect from the noise, or the effects are too entangled to be
+ * estimated.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_group_effects_begin(const struct gpnn_dataset *view,
-                                                          double *pseudo, struct gpnn_error *err);
+                                                          double *pseudo, double **covariance,
+                                                          struct gpnn_error *err);
 
 /*
  * Puts the effects into 'params', those of a process that were estimated from pseudo-targets, whose
@@ -57,7 +60,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_group_effects_begin(const struct gpnn_data
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_group_effects_end(const struct gpnn_dataset *view,
-                       const struct gpnn_group_effects_options *options,
+                       const struct gpnn_group_effects_options *options, const double *covariance,
                        struct gpnn_parameters *params, double *pseudo,
                        struct gpnn_group_effects_report *report, struct gpnn_error *err);
 

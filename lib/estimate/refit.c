@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "dataset/sample.h"
 #include "estimate/fit.h"
+#include "kernel/effects.h"
 #include "linalg/arrays.h"
 
 /* ---- the way of estimation ---------------------------------------------------------------- */

@@ -8,8 +8,8 @@
  *
  * Both are estimated as Jansen (1999) does, from pairs of quasi-random points (stats/halton.h) that
  * differ in one column, or agree in one:
- *   first = 1 - mean (f(B) - f(AB))^2 / (2 V),   total = mean (f(A) - f(AB))^2 / (2 V),
- * where AB is A with the column of B.  They are computed of each joint draw of the function
+ *   first = 1 - mean (f(B) - f(C))^2 / (2 V),   total = mean (f(P) - f(C))^2 / (2 V),
+ * where C is P with the column of B.  They are computed of each joint draw of the function
  * (explain/surrogate.h), and averaged over draws; intervals, of draws that also resample the
  * points, hold both what the model does not know and what the points leave open (Le Gratiet,
  * Cannamela and Iooss 2014). Threads: those of the model; no result depends on their number.

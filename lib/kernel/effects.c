@@ -28,11 +28,14 @@ static double level_of(double value)
   return nearbyint(value / GPNN_EFFECT_UNIT);
 }
 
+/* Keys are numbers with the levels as digits: more than GPNN_CODED_MAX, so that three fit a double.
+ */
+static const double base = 0x1p17;
+
 /* What says which group a row is in: the number of its level, or of a combination of levels; 0:
  * training has not seen one of the levels. */
 static double key_of(const struct gpnn_effect_groups *groups, const double *x)
 {
-  static const double base = 0x1p17; /* more than GPNN_CODED_MAX; three levels fit a double */
   double key = 0;
   for (size_t k = 0; k < groups->n_coordinates; k++) {
     double level = level_of(x[groups->coordinates[k]]);
@@ -183,6 +186,22 @@ size_t gpnn_effect_design_row(const struct gpnn_effect_design *design, const dou
   return n;
 }
 
+bool gpnn_effect_group_levels(const struct gpnn_effect_design *design,
+                              const struct gpnn_schema *schema, size_t effect, size_t group,
+                              size_t levels[GPNN_EFFECT_CROSSED])
+{
+  const struct gpnn_effect_groups *groups = &design->groups[effect];
+  const size_t *columns = schema->effects[effect].columns;
+  double key = groups->keys == NULL ? (double)(group + 1) : groups->keys[group];
+  for (size_t k = groups->n_coordinates; k-- > 0;) {
+    double level = fmod(key, base);
+    if (!(level >= 1 && level <= (double)schema->inputs[columns[k]].n_levels)) return false;
+    levels[k] = (size_t)level - 1;
+    key = floor(key / base);
+  }
+  return true;
+}
+
 /* ---- what is estimated ----------------------------------------------------------------------- */
 
 size_t gpnn_effects_n_variances(const struct gpnn_schema *schema)
@@ -190,6 +209,24 @@ size_t gpnn_effects_n_variances(const struct gpnn_schema *schema)
   size_t n = 0;
   for (size_t e = 0; e < schema->n_effects; e++) n += schema->effects[e].has_slope ? 3 : 1;
   return n;
+}
+
+enum gpnn_status gpnn_effect_design_of(struct gpnn_effect_design *design,
+                                       const struct gpnn_dataset *dataset,
+                                       const struct gpnn_effects *effects, struct gpnn_error *err)
+{
+  const struct gpnn_effect_posterior *posterior = effects->posterior;
+  if (posterior == NULL)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "parameters with group effects need these, which this text lacks: use the "
+                     "file that gpnn-fit wrote");
+  if (posterior->n_effects != dataset->schema.n_effects)
+    return gpnn_fail(err, GPNN_EMISMATCH, "the index has other group effects");
+  enum gpnn_status status = gpnn_effect_design_make(design, dataset, posterior->is_linear,
+                                                    posterior->keys, posterior->n_keys, err);
+  if (status != GPNN_OK || design->n_columns == posterior->n_columns) return status;
+  gpnn_effect_design_release(design);
+  return gpnn_fail(err, GPNN_EMISMATCH, "the group effects are those of another index");
 }
 
 double gpnn_effects_unseen(const struct gpnn_effect_design *design,

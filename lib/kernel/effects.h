@@ -1,6 +1,6 @@
 /*
  * effects: what the targets of a group of rows have in common besides the process
- * (gpnn-methods(7), section 20).
+ * (gpnn-methods(7), section 6).
  *
  *   y(x) = fixed part + sum over effects of the group's own number, or line + process + noise
  *
@@ -24,6 +24,10 @@
 #include "base/status.h"
 #include "dataset/dataset.h"
 #include "linalg/sparse_factor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* ---- the design ------------------------------------------------------------------------------ */
 
@@ -75,6 +79,12 @@ void gpnn_effect_design_release(struct gpnn_effect_design *design);
 size_t gpnn_effect_design_row(const struct gpnn_effect_design *design, const double *x,
                               uint32_t *columns, double *values);
 
+/* Writes the number of a group's level in each column of its effect, from 0.  False: the columns
+ * have no such levels, as keys from outside may say. */
+bool gpnn_effect_group_levels(const struct gpnn_effect_design *design,
+                              const struct gpnn_schema *schema, size_t effect, size_t group,
+                              size_t levels[GPNN_EFFECT_CROSSED]);
+
 /* ---- what is estimated ----------------------------------------------------------------------- */
 
 /* Where effects lie, given the training rows: mean and covariance unit A^-1 (n_columns of the
@@ -101,6 +111,13 @@ struct gpnn_effects {
 /* How many variances the effects of an index have. */
 size_t gpnn_effects_n_variances(const struct gpnn_schema *schema);
 
+/* The design that the effects of a dataset's target were estimated with; it must be zeroed.
+ * GPNN_EMISMATCH: there is no posterior, or it is that of another index.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_effect_design_of(struct gpnn_effect_design *design,
+                                                       const struct gpnn_dataset *dataset,
+                                                       const struct gpnn_effects *effects,
+                                                       struct gpnn_error *err);
+
 /* The variance of what a row has of groups that training has not seen. */
 double gpnn_effects_unseen(const struct gpnn_effect_design *design,
                            const struct gpnn_effects *effects, const double *x);
@@ -111,6 +128,30 @@ gpnn_effects_copy(struct gpnn_effects *to, const struct gpnn_effects *from, stru
 
 void gpnn_effect_posterior_free(struct gpnn_effect_posterior *posterior);
 void gpnn_effects_release(struct gpnn_effects *effects);
+
+/* ---- one by one ------------------------------------------------------------------------------ */
+
+/* What is known of a number that a group has. */
+struct gpnn_effect_entry {
+  size_t effect;                      /* of the schema */
+  size_t levels[GPNN_EFFECT_CROSSED]; /* the group: the number of its level in each column */
+  bool is_slope;
+  size_t n_rows;       /* training rows of the group */
+  double estimate, sd; /* in units of the target: an intercept's where the slope's input has its
+                          mean, a slope's per unit of the input (where its tails are compressed: of
+                          the input near its centre) */
+};
+
+/*
+ * Lists the effects of a dataset's target, effect after effect, group after group, the intercept
+ * before the slope; slopes in an input that does not vary are left out.  The caller frees
+ * '*entries', '*n' of them.  GPNN_EMISMATCH as gpnn_effect_design_of(); GPNN_EFORMAT: groups are
+ * combinations of levels that there are not; GPNN_ENOMEM.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_effects_list(const struct gpnn_dataset *dataset,
+                                                   const struct gpnn_effects *effects,
+                                                   struct gpnn_effect_entry **entries, size_t *n,
+                                                   struct gpnn_error *err);
 
 /* ---- in a state ------------------------------------------------------------------------------ */
 
@@ -127,5 +168,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_effects_store(const struct gpnn_effects *e
 GPNN_MUST_CHECK enum gpnn_status gpnn_effects_take(struct gpnn_effects *effects, const char *target,
                                                    const struct gpnn_state *state, const char *name,
                                                    struct gpnn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

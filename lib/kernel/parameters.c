@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "container/state.h"
 #include "dataset/grid.h"
+#include "kernel/effects.h"
 #include "kernel/parameters_private.h"
 
 static const char *const objectives[] = {"none", "block", "loo", "mll-k", "vecchia", "labels"};

@@ -22,6 +22,10 @@
 
 #include "base/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- the factor --------------------------------------------------------------------------- */
 
 /*
@@ -138,5 +142,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_sparse_system_factor(const struct gpnn_spa
 
 /* Frees it.  NULL is allowed. */
 void gpnn_sparse_system_free(struct gpnn_sparse_system *system);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "container/state.h"
 #include "dataset/transformed.h"
+#include "kernel/effects.h"
 #include "models/grid/grid.h"
 #include "models/grouped/grouped.h"
 #include "models/inducing/inducing.h"

@@ -78,7 +78,7 @@ enum gpnn_column_kind {
 /* Columns that are crossed in one effect, at most. */
 enum { GPNN_EFFECT_CROSSED = 3 };
 
-/* Groups of rows whose target has a part of its own: an effect (gpnn-methods(7), section 20). */
+/* Groups of rows whose target has a part of its own: an effect (gpnn-methods(7), section 6). */
 struct gpnn_group_effect {
   size_t n_columns;                    /* 1, or of a crossed effect up to GPNN_EFFECT_CROSSED */
   size_t columns[GPNN_EFFECT_CROSSED]; /* inputs of the kind GPNN_COLUMN_EFFECT; the groups are the

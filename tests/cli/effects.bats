@@ -22,7 +22,7 @@ make_pupils() {
 # make_model: train.tsv (schools that are known), test.tsv, pupils.gpi, pupils.par and pupils.cal.
 make_model() {
   make_pupils 440 | awk 'NR <= 361' >train.tsv
-  make_pupils 300 2 >test.tsv
+  make_pupils 1000 12 >test.tsv
   gpnn-index -q -y y --group-effect school -o pupils.gpi train.tsv
   gpnn-fit -q --effort fast -o pupils.par pupils.gpi
   gpnn-calibrate -q -o pupils.cal pupils.gpi -p pupils.par
@@ -31,10 +31,10 @@ make_model() {
 @test "effects of known groups are predicted, and groups that are new are wide" {
   make_model
   gpnn-predict -q pupils.gpi -p pupils.cal test.tsv >out.tsv
-  awk 'NR > 1 { s = ($1 - $2) ^ 2; if (NR <= 271) { known += s; kn++; ksd += $3 } else { new += s; nn++; nsd += $3 } }
+  awk 'NR > 1 { s = ($1 - $2) ^ 2; if (NR <= 901) { known += s; kn++; ksd += $3 } else { new += s; nn++; nsd += $3 } }
     END { exit !(sqrt(known / kn) < 0.35 && ksd / kn < 0.35 && nsd / nn > 0.7 && nsd / nn < 1.6 && new / nn > 0.3) }' out.tsv ||
     complain "$(tail -n 5 out.tsv)"
-  gpnn-eval out.tsv >scores
+  head -n 901 out.tsv | gpnn-eval - >scores
   awk '$1 == "coverage95" { exit !($2 > 0.9 && $2 < 0.99) }' scores || complain "$(cat scores)"
 }
 
@@ -124,6 +124,28 @@ make_model() {
   assert_fails 1 'those of another index' gpnn-predict other.gpi -p pupils.par test.tsv
   gpnn-index -q -y y --drop school -o none.gpi train.tsv
   assert_fails 1 'those of another index' gpnn-predict none.gpi -p pupils.par test.tsv
+}
+
+@test "effects are shown one by one" {
+  make_model
+  gpnn-info --effects pupils.cal pupils.gpi >league.tsv
+  [[ $(head -n 1 league.tsv) == $'effect\tgroup\tterm\trows\testimate\tsd' ]]
+  awk -F '\t' 'NR > 1 { rows += $4; n++; s += $5; q += $5 ^ 2; if (!($1 == "school" && $3 == "intercept" && $6 > 0 && $6 < 0.5)) bad = 1 }
+    END { sd = sqrt(q / n - (s / n) ^ 2); exit !(!bad && n == 20 && rows == 324 && sd > 0.5 && sd < 1.5) }' league.tsv ||
+    complain "$(cat league.tsv)"
+  gpnn-info pupils.gpi | grep -q $'^effect\tschool\t20$'
+  gpnn-index -q -y y --drop school --group-effect 'school:year(x)' -o more.gpi train.tsv
+  gpnn-fit -q --effort fast -o more.par more.gpi
+  gpnn-info --effects more.par more.gpi | cut -f 1-3 | sed -n 2,3p >lines
+  grep -q '^school:year(x)'$'\t''school [0-9]*:[0-9]'$'\t''intercept$' lines
+  grep -q '^school:year(x)'$'\t''school [0-9]*:[0-9]'$'\t''x$' lines
+  gpnn-index --pack pupils.cal -o pupils.gpm pupils.gpi
+  gpnn-info --effects pupils.gpm pupils.gpm | cmp - league.tsv
+  gpnn-predict -q pupils.gpm test.tsv >packed.tsv
+  gpnn-predict -q pupils.gpi -p pupils.cal test.tsv | cmp - packed.tsv
+  gpnn-index -q -y y --drop school -o none.gpi train.tsv
+  assert_fails 1 'those of another index' gpnn-info --effects pupils.cal none.gpi
+  assert_fails 2 'give it alone' gpnn-info --json --effects pupils.cal pupils.gpi
 }
 
 @test "twenty rows of three groups" {

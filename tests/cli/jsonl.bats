@@ -160,6 +160,7 @@ make_both() {
   gpnn-index -q --skip-bad -o t.gpi bad.tsv
   gpnn-index -q --skip-bad -o bad.gpi bad.jsonl
   cmp t.gpi bad.gpi
+  gpnn-index -q -o t.gpi t.tsv
   make_parameters matern32 0.5 1 0.04 10 >t.par
   assert_fails 1 "$at|bad.jsonl:31: is not" gpnn-predict t.gpi -p t.par bad.jsonl
   run --separate-stderr gpnn-predict --skip-bad t.gpi -p t.par bad.jsonl

@@ -76,7 +76,8 @@ predict_from() {
   gpnn-index -q -y y -x x,z -o holes.gpi holes.tsv
   gpnn-index -q -y y -x x,z --missing drop --skip-bad -o dropped.gpi holes.tsv
   printf 'kernel\texp\nlengthscale\t2\nkernelscale\t1\nnoise\t0.05\n' >wide.par
-  for file in index coded holes dropped copies following places lists; do gpnn-index -q --metric wide.par -o "$file-again.gpi" "$file.gpi"; done
+  gpnn-index -q -y y -x x,z --group-effect 'site(x)' -o grouped.gpi "$kept/train.tsv"
+  for file in index coded grouped holes dropped copies following places lists; do gpnn-index -q --metric wide.par -o "$file-again.gpi" "$file.gpi"; done
   gpnn-calibrate -q index.gpi -p index.par | gpnn-index --pack - --skip-bad -o packed.gpi index.gpi
   gpnn-index --pack grid.gps -o packed-grid.gpi grid.gpi
   gpnn -q --effort fast -y y -x x,z --save whole.gpi "$kept/train.tsv"

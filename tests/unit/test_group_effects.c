@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
+#include "kernel/effects.h"
 #include "linalg/cholesky.h"
 #include "models.h"
 #include "models/heldout.h"
@@ -67,7 +68,11 @@ static void estimate(struct rows *r)
 {
   const struct gpnn_group_effects_options options = {1, 1};
   struct gpnn_group_effects_report report;
-  assert_ok(gpnn_group_effects_end(&r->data, &options, &r->params, r->pseudo, &report, &err));
+  double *covariance = NULL;
+  assert_ok(gpnn_group_effects_begin(&r->data, r->pseudo, &covariance, &err));
+  assert_ok(
+      gpnn_group_effects_end(&r->data, &options, covariance, &r->params, r->pseudo, &report, &err));
+  free(covariance);
   assert_true(report.has_process && report.neighbours == N - 1);
 }
 
@@ -154,11 +159,43 @@ static void predictions_are_those_of_the_joint_process_with_slopes(void **state)
   check(true);
 }
 
+/* Lists the effects, and compares them with the posterior that is stored. */
+static void effects_are_listed_with_their_uncertainty(void **state)
+{
+  (void)state;
+  struct rows r;
+  struct gpnn_effect_entry *entries = NULL;
+  size_t n = 0;
+  rows_init(&r, true);
+  r.data.scaling.y_sd = 3;
+  estimate(&r);
+  const struct gpnn_effect_posterior *posterior = r.params.effects.posterior;
+  double *scratch = gpnn_alloc(gpnn_sparse_factor_scratch(&posterior->factor), 1, sizeof *scratch);
+  assert_non_null(scratch);
+  assert_ok(gpnn_effects_list(&r.data, &r.params.effects, &entries, &n, &err));
+  assert_int_equal(n, 2 * G);
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t column = (uint32_t)(1 + i);
+    const double one = 1;
+    double variance = r.params.effects.unit *
+                      gpnn_sparse_factor_form(&posterior->factor, 1, &column, &one, scratch);
+    assert_int_equal(entries[i].levels[0], i / 2);
+    assert_int_equal(entries[i].is_slope, i % 2);
+    assert_int_equal(entries[i].n_rows, N / G);
+    assert_close(entries[i].estimate, 3 * posterior->mean[column], 1e-12);
+    assert_close(entries[i].sd, 3 * sqrt(variance), 1e-9);
+  }
+  free(scratch);
+  free(entries);
+  gpnn_effects_release(&r.params.effects);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(predictions_are_those_of_the_joint_process),
       cmocka_unit_test(predictions_are_those_of_the_joint_process_with_slopes),
+      cmocka_unit_test(effects_are_listed_with_their_uncertainty),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,25 +50,6 @@ static void grouped_free(void *state)
   free(grouped);
 }
 
-/* Makes the design of a channel that has effects. */
-static enum gpnn_status make_design(const struct gpnn_channel *channel,
-                                    struct gpnn_effect_design *design, struct gpnn_error *err)
-{
-  const struct gpnn_effects *effects = &channel->parameters->effects;
-  const struct gpnn_effect_posterior *posterior = effects->posterior;
-  if (effects->n_variances == 0) return GPNN_OK;
-  if (posterior == NULL)
-    return gpnn_fail(err, GPNN_EMISMATCH,
-                     "parameters with group effects need these, which this text lacks: use the "
-                     "file that gpnn-fit wrote");
-  if (posterior->n_effects != channel->dataset->schema.n_effects)
-    return gpnn_fail(err, GPNN_EMISMATCH, "the index has other group effects");
-  enum gpnn_status status = gpnn_effect_design_make(design, channel->dataset, posterior->is_linear,
-                                                    posterior->keys, posterior->n_keys, err);
-  if (status != GPNN_OK || design->n_columns == posterior->n_columns) return status;
-  return gpnn_fail(err, GPNN_EMISMATCH, "the group effects are those of another index");
-}
-
 /* Takes the factor of a channel's posterior.  Its inverse makes predictions faster, and takes as
  * long as two factorisations do. */
 static enum gpnn_status make_factor(const struct gpnn_channel *channel,
@@ -110,7 +91,9 @@ static enum gpnn_status begin(struct grouped **grouped, size_t n,
   *new = (struct grouped){.n = n, .channels = channels, .options = options};
   enum gpnn_status status = make_channels(new) ? GPNN_OK : gpnn_fail_memory(err, "for a model");
   for (size_t c = 0; c < n && status == GPNN_OK; c++)
-    status = make_design(&channels[c], &new->designs[c], err);
+    if (channels[c].parameters->effects.n_variances > 0)
+      status = gpnn_effect_design_of(&new->designs[c], channels[c].dataset,
+                                     &channels[c].parameters->effects, err);
   for (size_t c = 0; c < n && status == GPNN_OK; c++)
     status = make_factor(&channels[c], &new->factors[c], err);
   if (status == GPNN_OK)

@@ -1,6 +1,6 @@
 /*
  * grouped: a process on rows whose groups have effects of their own (kernel/effects.h;
- * gpnn-methods(7), equations 20.6 to 20.9).
+ * gpnn-methods(7), equations 6.13 and 6.14).
  *
  * The training rows are those of the dataset, whose targets are pseudo-targets: what is left of
  * them without fixed part and effects.  A row x with the numbers z of the design is predicted from
