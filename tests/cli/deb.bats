@@ -92,7 +92,7 @@ installed() {
 
 @test "the package depends on the libraries that its tools load" {
   dpkg-deb -f "$(package gpnn)" Depends >depends
-  for library in libopenblas0 liblapacke libcholmod libnlopt0 zlib1g libstdc++6 libc6; do
+  for library in libopenblas0 liblapacke libcholmod3 libnlopt0 zlib1g libstdc++6 libc6; do
     grep -qwF "$library" depends || complain "not on $library but $(cat depends)"
   done
 }
