@@ -59,12 +59,9 @@ static struct gpnn_fit_options options_of(const struct gpnn_parameters *given, s
   if (estimation->fixed_lengthscale) options.fixed_lengthscale = covariance->lengthscale[0];
   if (estimation->fixed_kernelscale) options.fixed_kernelscale = covariance->kernelscale;
   if (estimation->fixed_noise) options.fixed_noise = covariance->noise;
-  if (gpnn_parameters_lack_process(given)) { /* there is nothing to estimate again */
-    options.fixed_kernelscale = covariance->kernelscale;
-    options.fixed_noise = covariance->noise;
-    options.steps = 1;
-  }
-  options.learn_rotation = relearns_rotation(estimation);
+  bool stays = given->effects.n_variances > 0; /* complete_effects() */
+  if (stays) options.steps = 1;
+  options.learn_rotation = !stays && relearns_rotation(estimation);
   if (options.learn_rotation) options.second = options.first;
   if (!options.learn_rotation) options.rotation = covariance->rotation;
   options.seed = estimation->seed;
@@ -106,17 +103,32 @@ static enum gpnn_status take_others(struct gpnn_sample **sample, const struct gp
 
 /* ---- targets ------------------------------------------------------------------------------ */
 
-/* Gives new parameters the effects of groups, of which left-out rows are taken back where they are
- * predicted; the variances that go with these are those of one row in all. */
+/* Copies 'n' numbers to '*to', which it replaces; false: there is no memory. */
+static bool replace(double **to, const double *from, size_t n)
+{
+  double *copy = n == 0 ? NULL : gpnn_alloc(n, 1, sizeof *copy);
+  if (n > 0 && copy == NULL) return false;
+  if (n > 0) memcpy(copy, from, n * sizeof *copy);
+  free(*to);
+  *to = copy;
+  return true;
+}
+
+/* Where groups have effects, the process stays as it is: effects and process were found for each
+ * other, and rows that are left out are left out of the effects where they are predicted. */
 static enum gpnn_status complete_effects(const struct gpnn_parameters *given,
                                          struct gpnn_parameters *params, struct gpnn_error *err)
 {
   const struct gpnn_covariance *from = &given->covariance;
   struct gpnn_covariance *to = &params->covariance;
   if (given->effects.n_variances == 0) return GPNN_OK;
-  double factor = (from->kernelscale + from->noise) / (to->kernelscale + to->noise);
-  to->kernelscale *= factor;
-  to->noise *= factor;
+  if (!replace(&to->lengthscale, from->lengthscale, from->n_lengthscales) ||
+      !replace(&to->rotation, from->rotation, from->n_rotation))
+    return gpnn_fail_memory(err, "for parameters");
+  to->n_lengthscales = from->n_lengthscales;
+  to->n_rotation = from->n_rotation;
+  to->kernelscale = from->kernelscale;
+  to->noise = from->noise;
   return gpnn_effects_copy(&params->effects, &given->effects, err);
 }
 

@@ -66,6 +66,8 @@ make_model() {
   gpnn-predict -q more.gpi -p more.par test.tsv | awk 'NR <= 271' | gpnn-eval - |
     awk '$1 == "rmse" { exit !($2 < 0.4) }'
   gpnn-info more.gpi | grep -q '^section.EFFE'
+  gpnn-calibrate -v -o more.cal more.gpi -p more.par 2>messages
+  awk '/ scale / { sub(/.* scale /, ""); exit !($0 + 0 > 0.3 && $0 + 0 < 3) }' messages || complain "$(cat messages)"
 }
 
 @test "a process that does not help is left out" {
