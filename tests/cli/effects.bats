@@ -67,7 +67,7 @@ make_model() {
     awk '$1 == "rmse" { exit !($2 < 0.4) }'
   gpnn-info more.gpi | grep -q '^section.EFFE'
   gpnn-calibrate -v -o more.cal more.gpi -p more.par 2>messages
-  awk '/ scale / { sub(/.* scale /, ""); exit !($0 + 0 > 0.3 && $0 + 0 < 3) }' messages || complain "$(cat messages)"
+  awk '$2 == "scale" { exit !($3 + 0 > 0.3 && $3 + 0 < 3) }' messages || complain "$(cat messages)"
 }
 
 @test "a process that does not help is left out" {
