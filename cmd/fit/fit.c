@@ -367,7 +367,7 @@ static enum gpnn_status find_sight(const struct fit_arguments *a, struct gpnn_pa
   if (asked != GPNN_SIGHT_VALUE && !gpnn_sight_is_special(d, list))
     status = gpnn_fail(err, GPNN_EDATA,
                        "no input has scores: they are whitened, periodic, places or "
-                       "categories, or have fewer than 3 values");
+                       "categories, have slopes of groups or fewer than 3 values");
   if (status == GPNN_OK) status = check_start(a, start, d, gpnn_scores_width(d, list), err);
   if (status == GPNN_OK && gpnn_sight_is_special(d, list))
     *sight = list;

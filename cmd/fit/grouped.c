@@ -23,6 +23,9 @@ static enum gpnn_status check(const struct cli *cli, const struct fit_arguments 
   if (a->transform != GPNN_TRANSFORM_NONE && a->transform != FIT_TRANSFORM_AUTO)
     return gpnn_fail(err, GPNN_EINVAL,
                      "target '%s': group effects do not go together with --transform", name);
+  if (a->row_weights == FIT_ROW_WEIGHTS_YES)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "target '%s': group effects do not go together with --row-weights", name);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (cli_given(cli, others[i]))
       return gpnn_fail(err, GPNN_EINVAL, "target '%s': group effects do not go together with --%s",

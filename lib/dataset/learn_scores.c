@@ -61,13 +61,17 @@ static size_t find_knots(size_t n, const double *sorted, double unit, double *kn
   return found < 2 ? 0 : found;
 }
 
-/* Whether an input may have a score. */
+/* Whether an input may have a score: not if groups have slopes in it, which are in its values. */
 static bool may_have_score(const struct gpnn_dataset *dataset, struct gpnn_feature_cursor *at,
                            size_t j)
 {
   const struct gpnn_coordinate *coordinate = &dataset->coordinates[j];
   bool has_before = j > 0 && coordinate[-1].group == coordinate->group;
   bool has_after = j + 1 < dataset->d && coordinate[1].group == coordinate->group;
+  for (size_t e = 0; e < dataset->schema.n_effects; e++)
+    if (dataset->schema.effects[e].has_slope &&
+        dataset->schema.effects[e].slope == coordinate->input)
+      return false;
   return !coordinate->has_unit && !has_before && !has_after &&
          gpnn_schema_feature_input(&dataset->schema, at, coordinate->feature)->kind ==
              GPNN_COLUMN_NUMBER;

@@ -11,9 +11,9 @@
  * none with a score beyond 3; linear between them, and beyond them with the slope of the outermost
  * tenth of the knots, so that far rows stay far.
  *
- * An input that has a unit, is one of several coordinates of a point, or comes from a category has
- * no score.  Nor has an input with fewer than three different values, whose score would be a linear
- * function of it.
+ * An input that has a unit, is one of several coordinates of a point, comes from a category, or has
+ * slopes of groups has no score.  Nor has an input with fewer than three different values, whose
+ * score would be a linear function of it.
  *
  * Threads: curves that are learnt are read-only and may be shared.
  */

@@ -217,7 +217,7 @@ rmse() {
   gpnn-index -q -y y -x flag -o flag.gpi train.tsv
   gpnn-index -q -y y -x a,b --standardise whiten -o whitened.gpi train.tsv
   for index in flag whitened; do
-    assert_fails 1 '^no input has scores: they are whitened, periodic, places or categories, or have fewer than 3 values$' \
+    assert_fails 1 '^no input has scores: they are whitened, periodic, places or categories, have slopes of groups or fewer than 3 values$' \
       gpnn-fit --input-scores both "$index.gpi"
     fit -o out.par "$index.gpi"
   done
