@@ -118,14 +118,9 @@ static enum gpnn_status draw(struct drawn *drawn, const struct gpnn_model *model
                              struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = gpnn_model_channel(model, 0)->dataset;
-  *drawn = (struct drawn){.dataset = dataset, .given = *query, .n_draws = draws_of(model)};
-  struct gpnn_query *given = &drawn->given;
-  given->n = n;
-  given->x += from * dataset->d;
-  if (given->regressors != NULL) given->regressors += from * dataset->n_regressors;
-  if (given->self != NULL) given->self += from;
-  if (given->group != NULL) given->group += from;
-  if (given->candidates != NULL) given->candidates += from * given->n_candidates;
+  *drawn = (struct drawn){.dataset = dataset,
+                          .given = gpnn_query_part(query, dataset, from, n),
+                          .n_draws = draws_of(model)};
   enum gpnn_status status = make_room(drawn, err);
   if (status == GPNN_OK)
     gpnn_threads_each(gpnn_model_options(model)->threads, n, 1, draw_row, drawn);

@@ -286,6 +286,19 @@ enum gpnn_status gpnn_channels_find(const struct gpnn_dataset *dataset, size_t n
   return status;
 }
 
+struct gpnn_query gpnn_query_part(const struct gpnn_query *query,
+                                  const struct gpnn_dataset *dataset, size_t from, size_t n)
+{
+  struct gpnn_query part = *query;
+  part.n = n;
+  part.x += from * dataset->d;
+  if (part.regressors != NULL) part.regressors += from * dataset->n_regressors;
+  if (part.self != NULL) part.self += from;
+  if (part.group != NULL) part.group += from;
+  if (part.candidates != NULL) part.candidates += from * part.n_candidates;
+  return part;
+}
+
 double gpnn_channel_residual(const struct gpnn_dataset *data, const struct gpnn_parameters *params,
                              size_t row)
 {

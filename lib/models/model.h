@@ -110,7 +110,7 @@ struct gpnn_model_options {
                 defaults (models/grid/grid.h) */
 };
 
-/* Rows to predict; all borrowed. */
+/* Rows to predict; all borrowed.  gpnn_query_part() takes some of them. */
 struct gpnn_query {
   size_t n;
   const double *x;          /* n by d; NaN: an input that is missing (models/missing.h) */
@@ -128,6 +128,10 @@ struct gpnn_query {
    * functions, which are known, so that 'x' may be NULL; NULL: they are not. */
   const struct gpnn_stored_latent *known;
 };
+
+/* Rows [from, from + n) of a query about rows like those of 'dataset'. */
+struct gpnn_query gpnn_query_part(const struct gpnn_query *query,
+                                  const struct gpnn_dataset *dataset, size_t from, size_t n);
 
 /* ---- what comes out ----------------------------------------------------------------------- */
 

@@ -222,17 +222,34 @@ static void add_row(void *context, size_t thread, size_t row)
   if (adding->mean_variance != NULL) adding->mean_variance[at] += spread;
 }
 
+/* Adds the effects to rows [from, from + n), whose neighbours go into arrays that are 'adding's. */
+static enum gpnn_status add_part(struct adding *adding, size_t from, size_t n, int64_t *neighbour,
+                                 double *weight, struct gpnn_error *err)
+{
+  const struct grouped *grouped = adding->grouped;
+  const struct gpnn_dataset *dataset = grouped->channels[adding->channel].dataset;
+  const struct gpnn_query part = gpnn_query_part(adding->query, dataset, from, n);
+  const struct gpnn_weights weights = {.neighbour = neighbour, .weight = weight};
+  struct gpnn_counts counts = {0}; /* the process has counted these events already */
+  enum gpnn_status status = GPNN_OK;
+  adding->from = from;
+  if (adding->m > 0)
+    status = gpnn_model_weights(grouped->process, adding->channel, &part, &weights, &counts, err);
+  if (status == GPNN_OK)
+    gpnn_threads_each(gpnn_threads_for(grouped->options->threads, n), n, 1, add_row, adding);
+  return status;
+}
+
 /* Adds the effects of a channel to its predictions of all rows. */
 static enum gpnn_status add_effects(const struct grouped *grouped, size_t c,
                                     const struct gpnn_query *query, double *mean, double *variance,
                                     double *mean_variance, struct gpnn_error *err)
 {
-  const struct gpnn_channel *channel = &grouped->channels[c];
+  const struct gpnn_parameters *parameters = grouped->channels[c].parameters;
   int threads = gpnn_threads_for(grouped->options->threads, query->n);
-  size_t d = channel->dataset->d, chunk = query->n < CHUNK ? query->n : CHUNK;
-  size_t m = gpnn_parameters_lack_process(channel->parameters)
-                 ? 0
-                 : gpnn_model_n_weights(grouped->process, c);
+  size_t chunk = query->n < CHUNK ? query->n : CHUNK;
+  size_t m =
+      gpnn_parameters_lack_process(parameters) ? 0 : gpnn_model_n_weights(grouped->process, c);
   int64_t *neighbour = gpnn_alloc(chunk, m, sizeof *neighbour);
   double *weight = gpnn_alloc(chunk, m, sizeof *weight);
   struct scratch *scratch = gpnn_alloc((size_t)threads, 1, sizeof *scratch);
@@ -242,20 +259,9 @@ static enum gpnn_status add_effects(const struct grouped *grouped, size_t c,
   for (int t = 0; t < threads && enough; t++)
     enough = scratch_init(&scratch[t], &grouped->designs[c], m, &grouped->factors[c]);
   enum gpnn_status status = enough ? GPNN_OK : gpnn_fail_memory(err, "for the effects");
-  for (size_t n; adding.from < query->n && status == GPNN_OK; adding.from += n) {
-    struct gpnn_counts counts = {0};
-    struct gpnn_query part = *query;
-    n = part.n = query->n - adding.from < chunk ? query->n - adding.from : chunk;
-    part.x += adding.from * d;
-    if (part.regressors != NULL) part.regressors += adding.from * channel->dataset->n_regressors;
-    if (part.self != NULL) part.self += adding.from;
-    if (part.group != NULL) part.group += adding.from;
-    if (part.candidates != NULL) part.candidates += adding.from * part.n_candidates;
-    if (m > 0)
-      status = gpnn_model_weights(grouped->process, c, &part,
-                                  &(struct gpnn_weights){.neighbour = neighbour, .weight = weight},
-                                  &counts, err);
-    if (status == GPNN_OK) gpnn_threads_each(threads, n, 1, add_row, &adding);
+  for (size_t from = 0; from < query->n && status == GPNN_OK; from += chunk) {
+    size_t n = query->n - from < chunk ? query->n - from : chunk;
+    status = add_part(&adding, from, n, neighbour, weight, err);
   }
   for (int t = 0; t < threads && scratch != NULL; t++) gpnn_arrays_free(scratch[t].arrays);
   free(neighbour);
