@@ -16,9 +16,10 @@
  *
  *   GPNN_EINVAL    a name is no target's, or there twice
  *   GPNN_EMISMATCH the index is a grid, for which 'advice' says what to do, or a model file
- *   GPNN_EDATA     a target holds classes or has an exposure; rows have offsets, group effects or
- * noise variances of their own; or there are regressors: model files have none of these GPNN_ENOMEM
- * nothing has been set, after any failure
+ *   GPNN_EDATA     a target holds classes or has an exposure; rows have offsets, effects of groups
+ *                  or noise variances of their own; or there are regressors: model files have none
+ *                  of these
+ *   GPNN_ENOMEM    nothing has been set, after any failure
  */
 GPNN_MUST_CHECK enum gpnn_status modelled_targets(const struct gpnn_index *index, const char *names,
                                                   const char *advice, size_t *n,

@@ -4,14 +4,13 @@
  *
  * Effects and process explain the same targets, and each is estimated given the other:
  *
- *   gpnn_group_effects_begin()   the effects alone, as mixed models have them: the covariance of
- *                                targets that belong to no group is that of noise.  It leaves
+ *   gpnn_group_effects_begin()   estimates the effects alone, as mixed models have them, and leaves
  *                                pseudo-targets: each target minus what the other rows say of its
  *                                effects and its fixed part;
- *   parameters of a process are estimated from these, as from any targets (estimate/choose.h);
- *   gpnn_group_effects_end()     the effects under the covariance of that process and its noise,
- * and one factor for both; or without a process, if that predicts rows that were held out no
- * better.
+ *   gpnn_choose()                estimates a process from these, as from any targets;
+ *   gpnn_group_effects_end()     estimates the effects given that process, and one factor for its
+ *                                kernel scale and noise; or leaves the process out, if rows that
+ *                                were held out are predicted as well without it.
  *
  * Variances are those of the greatest restricted likelihood (vecchia/mixed.h).  The covariance of
  * the process is in Vecchia's form (vecchia/vecchia.h), with as many neighbours as leave the matrix

@@ -103,8 +103,8 @@ struct gpnn_effect_posterior {
 struct gpnn_effects {
   double unit; /* > 0: of the posterior's covariance, in standardised target squared */
   size_t n_variances;
-  double *variance; /* owned; for each effect its variance, or with slopes those of intercept, of
-                       both together and of slope: standardised target and inputs */
+  double *variance; /* owned; for each effect its variance in units of 'unit', or with slopes those
+                       of intercept, of both together and of slope: standardised inputs */
   struct gpnn_effect_posterior *posterior; /* owned; NULL: text does not carry it */
 };
 

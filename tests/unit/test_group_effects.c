@@ -159,34 +159,106 @@ static void predictions_are_those_of_the_joint_process_with_slopes(void **state)
   check(true);
 }
 
-/* Lists the effects, and compares them with the posterior that is stored. */
-static void effects_are_listed_with_their_uncertainty(void **state)
+/* ---- one by one ------------------------------------------------------------------------------ */
+
+/* Mean and variance of the intercept or slope of a group, given all training rows. */
+static void know_densely(const struct rows *r, size_t g, bool is_slope, double *mean,
+                         double *variance)
+{
+  const struct gpnn_effects *effects = &r->params.effects;
+  const double *own = effects->variance;
+  double k[N * N], w[N], at[N], jitter;
+  for (size_t i = 0; i < N; i++) {
+    const double *x = r->x + i * D;
+    for (size_t j = 0; j < N; j++)
+      k[j * N + i] = covariance(r, x, r->x + j * D) + (i == j ? r->params.covariance.noise : 0);
+    double shared =
+        is_slope ? own[1] + x[0] * own[2] : own[0] + (r->effect.has_slope ? x[0] * own[1] : 0);
+    at[i] = w[i] = i % G == g ? effects->unit * shared : 0;
+  }
+  assert_ok(gpnn_cholesky_factor(N, k, NULL, 1, NULL, NULL, &jitter, &err));
+  gpnn_cholesky_solve(N, k, w);
+  *mean = 0;
+  *variance = effects->unit * own[is_slope ? 2 : 0];
+  for (size_t i = 0; i < N; i++) {
+    *mean += w[i] * r->y[i];
+    *variance -= w[i] * at[i];
+  }
+}
+
+static void check_list(bool has_slope)
+{
+  const double y_sd = 2.5, weight[] = {0.4, 1};
+  struct rows r;
+  struct gpnn_effect_entry *entries = NULL;
+  size_t n = 0, at = 0;
+  rows_init(&r, has_slope);
+  estimate(&r);
+  r.data.scaling.y_sd = y_sd;
+  r.data.scaling.weight = (double *)(uintptr_t)weight;
+  assert_ok(gpnn_effects_list(&r.data, &r.params.effects, &entries, &n, &err));
+  assert_int_equal(n, has_slope ? 2 * G : G);
+  for (size_t g = 0; g < G; g++)
+    for (int is_slope = 0; is_slope <= has_slope; is_slope++, at++) {
+      double mean, variance, unit = y_sd * (is_slope ? weight[0] : 1);
+      know_densely(&r, g, is_slope, &mean, &variance);
+      assert_true(entries[at].effect == 0 && entries[at].levels[0] == g);
+      assert_int_equal(entries[at].is_slope, is_slope);
+      assert_int_equal(entries[at].n_rows, N / G);
+      assert_close(entries[at].estimate, unit * mean, 1e-6);
+      assert_close(entries[at].sd, unit * sqrt(variance), 1e-6);
+    }
+  free(entries);
+  gpnn_effects_release(&r.params.effects);
+}
+
+static void the_list_has_what_the_joint_process_knows_of_each_group(void **state)
+{
+  (void)state;
+  check_list(false);
+  check_list(true);
+}
+
+/* Keys may come from a damaged file. */
+static void groups_of_levels_that_there_are_not_are_found_out(void **state)
+{
+  (void)state;
+  static const double keys[] = {0,           5,     1.0 * 0x1p17, 0x1p17 + 5, 5 * 0x1p17 + 1,
+                                -0x1p17 - 1, 0x1p51};
+  struct rows r;
+  rows_init(&r, false);
+  r.effect = (struct gpnn_group_effect){.n_columns = 2, .columns = {1, 1}};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    struct gpnn_effect_design design = {0};
+    size_t levels[GPNN_EFFECT_CROSSED];
+    const double key[] = {2 * 0x1p17 + 4, keys[i]};
+    const uint64_t n_keys = 2;
+    assert_ok(gpnn_effect_design_make(&design, &r.data, false, key, &n_keys, &err));
+    assert_true(gpnn_effect_group_levels(&design, &r.data.schema, 0, 0, levels));
+    assert_true(levels[0] == 1 && levels[1] == 3);
+    assert_false(gpnn_effect_group_levels(&design, &r.data.schema, 0, 1, levels));
+    gpnn_effect_design_release(&design);
+  }
+}
+
+/* Effects of another index, or without their values, are refused. */
+static void the_list_is_of_the_effects_that_the_dataset_has(void **state)
 {
   (void)state;
   struct rows r;
   struct gpnn_effect_entry *entries = NULL;
   size_t n = 0;
-  rows_init(&r, true);
-  r.data.scaling.y_sd = 3;
+  rows_init(&r, false);
+  assert_fails(gpnn_effects_list(&r.data, &r.params.effects, &entries, &n, &err), GPNN_EMISMATCH,
+               "which this text lacks");
   estimate(&r);
-  const struct gpnn_effect_posterior *posterior = r.params.effects.posterior;
-  double *scratch = gpnn_alloc(gpnn_sparse_factor_scratch(&posterior->factor), 1, sizeof *scratch);
-  assert_non_null(scratch);
-  assert_ok(gpnn_effects_list(&r.data, &r.params.effects, &entries, &n, &err));
-  assert_int_equal(n, 2 * G);
-  for (size_t i = 0; i < n; i++) {
-    const uint32_t column = (uint32_t)(1 + i);
-    const double one = 1;
-    double variance = r.params.effects.unit *
-                      gpnn_sparse_factor_form(&posterior->factor, 1, &column, &one, scratch);
-    assert_int_equal(entries[i].levels[0], i / 2);
-    assert_int_equal(entries[i].is_slope, i % 2);
-    assert_int_equal(entries[i].n_rows, N / G);
-    assert_close(entries[i].estimate, 3 * posterior->mean[column], 1e-12);
-    assert_close(entries[i].sd, 3 * sqrt(variance), 1e-9);
-  }
-  free(scratch);
-  free(entries);
+  r.inputs[1].n_levels = G + 1;
+  assert_fails(gpnn_effects_list(&r.data, &r.params.effects, &entries, &n, &err), GPNN_EMISMATCH,
+               "those of another index");
+  r.data.schema.n_effects = 0;
+  assert_fails(gpnn_effects_list(&r.data, &r.params.effects, &entries, &n, &err), GPNN_EMISMATCH,
+               "other group effects");
+  assert_null(entries);
   gpnn_effects_release(&r.params.effects);
 }
 
@@ -195,7 +267,9 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(predictions_are_those_of_the_joint_process),
       cmocka_unit_test(predictions_are_those_of_the_joint_process_with_slopes),
-      cmocka_unit_test(effects_are_listed_with_their_uncertainty),
+      cmocka_unit_test(the_list_has_what_the_joint_process_knows_of_each_group),
+      cmocka_unit_test(groups_of_levels_that_there_are_not_are_found_out),
+      cmocka_unit_test(the_list_is_of_the_effects_that_the_dataset_has),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
