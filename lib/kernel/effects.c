@@ -229,8 +229,18 @@ enum gpnn_status gpnn_effect_design_of(struct gpnn_effect_design *design,
   return gpnn_fail(err, GPNN_EMISMATCH, "the group effects are those of another index");
 }
 
+/* True if any of 'n' columns of a row is one of an effect. */
+static bool has_any(const struct gpnn_effect_groups *groups, size_t n, const uint32_t *columns)
+{
+  size_t end = groups->first + groups->n * groups->width;
+  for (size_t i = 0; i < n; i++)
+    if (columns[i] >= groups->first && columns[i] < end) return true;
+  return false;
+}
+
 double gpnn_effects_unseen(const struct gpnn_effect_design *design,
-                           const struct gpnn_effects *effects, const double *x)
+                           const struct gpnn_effects *effects, const double *x, size_t n,
+                           const uint32_t *columns)
 {
   double total = 0;
   const double *variance = effects->variance;
@@ -238,7 +248,7 @@ double gpnn_effects_unseen(const struct gpnn_effect_design *design,
     const struct gpnn_effect_groups *groups = &design->groups[e];
     double slope = slope_of(groups, x), own = variance[0];
     if (groups->has_slope) own += 2 * slope * variance[1] + slope * slope * variance[2];
-    if (find_group(groups, key_of(groups, x)) == SIZE_MAX) total += own;
+    if (!has_any(groups, n, columns)) total += own;
     variance += groups->has_slope ? 3 : 1;
   }
   return total;

@@ -118,9 +118,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_effect_design_of(struct gpnn_effect_design
                                                        const struct gpnn_effects *effects,
                                                        struct gpnn_error *err);
 
-/* The variance of what a row has of groups that training has not seen. */
+/* The variance, in units of effects->unit, of the effects that a row 'x' has no group of among the
+ * 'n' columns that gpnn_effect_design_row() gave it, as training has not seen the group. */
 double gpnn_effects_unseen(const struct gpnn_effect_design *design,
-                           const struct gpnn_effects *effects, const double *x);
+                           const struct gpnn_effects *effects, const double *x, size_t n,
+                           const uint32_t *columns);
 
 /* Deep copy into 'to', which must be zeroed.  GPNN_ENOMEM: it can only be released. */
 GPNN_MUST_CHECK enum gpnn_status

@@ -128,6 +128,16 @@ make_model() {
   assert_fails 1 'those of another index' gpnn-predict none.gpi -p pupils.par test.tsv
 }
 
+@test "with --by, rows are left out as those of new groups" {
+  make_model
+  gpnn-index -q -y y --by school --group-effect school -o by.gpi train.tsv
+  gpnn-fit -q --effort fast -o by.par by.gpi
+  gpnn-predict -q --loo by.gpi -p by.par >new.tsv
+  gpnn-eval new.tsv | awk '$1 == "rmse" { exit !($2 > 0.5 && $2 < 2) }'
+  awk 'NR > 1 { sd += $3 } END { sd /= NR - 1; exit !(sd > 0.5 && sd < 2) }' new.tsv
+  gpnn-predict -q by.gpi -p by.par test.tsv | head -n 901 | gpnn-eval - | awk '$1 == "rmse" { exit !($2 < 0.6) }'
+}
+
 @test "a model in one file has its effects" {
   make_model
   gpnn-index --pack pupils.cal -o pupils.gpm pupils.gpi

@@ -24,7 +24,12 @@ struct grouped {
   struct gpnn_effect_design *designs; /* owned; n: zeroed where a channel has no effects */
   struct gpnn_sparse_factor *factors; /* owned; n: those of their posteriors, but for an inverse of
                                          their own, unless they have one */
+  uint32_t **owners; /* owned; n: of each column of a design, the group of training rows that alone
+                        have it, or SHARED; NULL: training rows have no groups */
 };
+
+/* The owner of what rows of several groups have, and the group of rows that have none. */
+static const uint32_t SHARED = UINT32_MAX, NOBODY = UINT32_MAX - 1;
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -43,10 +48,12 @@ static void grouped_free(void *state)
     gpnn_effect_design_release(&grouped->designs[c]);
   for (size_t c = 0; c < grouped->n && grouped->factors != NULL; c++)
     if (!has_inverse(&grouped->channels[c])) free(grouped->factors[c].inverse);
+  for (size_t c = 0; c < grouped->n && grouped->owners != NULL; c++) free(grouped->owners[c]);
   free(grouped->own);
   free(grouped->parameters);
   free(grouped->designs);
   free(grouped->factors);
+  free(grouped->owners);
   free(grouped);
 }
 
@@ -63,6 +70,29 @@ static enum gpnn_status make_factor(const struct gpnn_channel *channel,
   return gpnn_sparse_factor_inverse(factor, err);
 }
 
+/* Finds which effects are those of a single group of training rows: these are left out together. */
+static enum gpnn_status find_owners(const struct gpnn_dataset *dataset,
+                                    const struct gpnn_effect_design *design, uint32_t **owners,
+                                    struct gpnn_error *err)
+{
+  if (dataset->row_group == NULL) return GPNN_OK;
+  uint32_t *owner = *owners = gpnn_alloc(design->n_columns, 1, sizeof *owner);
+  uint32_t *columns = gpnn_alloc(design->n_numbers, 1, sizeof *columns);
+  double *values = gpnn_alloc(design->n_numbers, 1, sizeof *values);
+  bool enough = owner != NULL && columns != NULL && values != NULL;
+  for (size_t j = 0; j < design->n_columns && enough; j++) owner[j] = NOBODY;
+  for (size_t i = 0; i < dataset->n && enough; i++) {
+    size_t n = gpnn_effect_design_row(design, dataset->x + i * dataset->d, columns, values);
+    for (size_t k = 0; k < n; k++) {
+      uint32_t *of = &owner[columns[k]];
+      *of = *of == NOBODY || *of == dataset->row_group[i] ? dataset->row_group[i] : SHARED;
+    }
+  }
+  free(columns);
+  free(values);
+  return enough ? GPNN_OK : gpnn_fail_memory(err, "for the effects");
+}
+
 /* Sets the channels of the process. */
 static bool make_channels(struct grouped *grouped)
 {
@@ -70,8 +100,9 @@ static bool make_channels(struct grouped *grouped)
   grouped->parameters = gpnn_alloc(grouped->n, 1, sizeof *grouped->parameters);
   grouped->designs = gpnn_alloc(grouped->n, 1, sizeof *grouped->designs);
   grouped->factors = gpnn_alloc(grouped->n, 1, sizeof *grouped->factors);
+  grouped->owners = gpnn_alloc(grouped->n, 1, sizeof *grouped->owners);
   if (grouped->own == NULL || grouped->parameters == NULL || grouped->designs == NULL ||
-      grouped->factors == NULL)
+      grouped->factors == NULL || grouped->owners == NULL)
     return false;
   for (size_t c = 0; c < grouped->n; c++) {
     grouped->parameters[c] = *grouped->channels[c].parameters;
@@ -96,6 +127,8 @@ static enum gpnn_status begin(struct grouped **grouped, size_t n,
                                      &channels[c].parameters->effects, err);
   for (size_t c = 0; c < n && status == GPNN_OK; c++)
     status = make_factor(&channels[c], &new->factors[c], err);
+  for (size_t c = 0; c < n && status == GPNN_OK; c++)
+    status = find_owners(channels[c].dataset, &new->designs[c], &new->owners[c], err);
   if (status == GPNN_OK)
     *grouped = new;
   else
@@ -164,21 +197,52 @@ static bool scratch_init(struct scratch *scratch, const struct gpnn_effect_desig
   return scratch->arrays != NULL;
 }
 
-/* Writes u = z - Z_N'w, and returns how many numbers it has; the first '*n_own' are z. */
-static size_t gather(const struct adding *adding, const struct scratch *s, size_t row,
-                     size_t *n_own)
+/* The training row that a row is, or -1. */
+static int64_t self_of(const struct adding *adding, size_t row)
+{
+  return adding->query->self == NULL ? -1 : adding->query->self[adding->from + row];
+}
+
+/* The group of training rows that a row belongs to, or NOBODY. */
+static uint32_t group_of(const struct adding *adding, size_t row)
 {
   const struct gpnn_dataset *data = adding->grouped->channels[adding->channel].dataset;
-  const struct gpnn_effect_design *design = &adding->grouped->designs[adding->channel];
-  size_t n = gpnn_effect_design_row(design, adding->query->x + (adding->from + row) * data->d,
-                                    s->columns, s->values);
-  *n_own = n;
+  int64_t self = self_of(adding, row);
+  if (data->row_group == NULL) return NOBODY;
+  if (adding->query->group != NULL) return adding->query->group[adding->from + row];
+  return self < 0 ? NOBODY : data->row_group[self];
+}
+
+/* Writes z, without what only rows of its own group tell, and returns how many numbers it has. */
+static size_t gather_own(const struct adding *adding, const struct scratch *s, size_t row)
+{
+  const struct gpnn_dataset *data = adding->grouped->channels[adding->channel].dataset;
+  const uint32_t *owners = adding->grouped->owners[adding->channel], group = group_of(adding, row);
+  size_t kept = 0;
+  size_t n = gpnn_effect_design_row(&adding->grouped->designs[adding->channel],
+                                    adding->query->x + (adding->from + row) * data->d, s->columns,
+                                    s->values);
+  if (group == NOBODY) return n;
+  for (size_t i = 0; i < n; i++) {
+    s->columns[kept] = s->columns[i];
+    s->values[kept] = s->values[i];
+    kept += owners[s->columns[i]] != group;
+  }
+  return kept;
+}
+
+/* Adds the numbers of -Z_N'w to the 'n' that there are, and returns how many there are now. */
+static size_t gather_neighbours(const struct adding *adding, const struct scratch *s, size_t row,
+                                size_t n)
+{
+  const struct gpnn_dataset *data = adding->grouped->channels[adding->channel].dataset;
   for (size_t k = 0; k < adding->m; k++) {
     int64_t neighbour = adding->neighbour[row * adding->m + k];
     double weight = adding->weight[row * adding->m + k];
     if (neighbour < 0 || weight == 0) continue;
-    size_t added = gpnn_effect_design_row(design, data->x + (size_t)neighbour * data->d,
-                                          s->columns + n, s->values + n);
+    size_t added = gpnn_effect_design_row(&adding->grouped->designs[adding->channel],
+                                          data->x + (size_t)neighbour * data->d, s->columns + n,
+                                          s->values + n);
     for (size_t i = n; i < n + added; i++) s->values[i] *= -weight;
     n += added;
   }
@@ -189,12 +253,9 @@ static size_t gather(const struct adding *adding, const struct scratch *s, size_
 static void leave_out(const struct adding *adding, size_t row, double *mean, double *spread)
 {
   static const double most = 0.99;
-  size_t at = adding->from + row;
-  int64_t self = adding->query->self == NULL ? -1 : adding->query->self[at];
-  if (self < 0) return;
+  size_t at = adding->from + row, self = (size_t)self_of(adding, row);
   const struct gpnn_channel *own = &adding->grouped->own[adding->channel];
-  double variance =
-      adding->variance[at] + gpnn_channel_noise(own->dataset, own->parameters, (size_t)self);
+  double variance = adding->variance[at] + gpnn_channel_noise(own->dataset, own->parameters, self);
   double share = fmin(most, *spread / variance);
   *mean -= share / (1 - share) * (own->dataset->y[self] - adding->mean[at]);
   *spread /= 1 - share;
@@ -206,17 +267,19 @@ static void add_row(void *context, size_t thread, size_t row)
   const struct scratch *s = &adding->scratch[thread];
   const struct gpnn_channel *channel = &adding->grouped->channels[adding->channel];
   const struct gpnn_effects *effects = &channel->parameters->effects;
-  const struct gpnn_effect_posterior *posterior = effects->posterior;
-  size_t at = adding->from + row, n_own;
-  size_t n = gather(adding, s, row, &n_own);
+  size_t at = adding->from + row, n_own = gather_own(adding, s, row);
+  size_t n = gather_neighbours(adding, s, row, n_own);
   double mean = 0;
-  for (size_t i = 0; i < n_own; i++) mean += s->values[i] * posterior->mean[s->columns[i]];
+  for (size_t i = 0; i < n_own; i++) mean += s->values[i] * effects->posterior->mean[s->columns[i]];
+  double unseen =
+      gpnn_effects_unseen(&adding->grouped->designs[adding->channel], effects,
+                          adding->query->x + at * channel->dataset->d, n_own, s->columns);
   double spread =
       effects->unit * gpnn_sparse_factor_form(&adding->grouped->factors[adding->channel], n,
                                               s->columns, s->values, s->solved);
-  leave_out(adding, row, &mean, &spread);
-  spread += effects->unit * gpnn_effects_unseen(&adding->grouped->designs[adding->channel], effects,
-                                                adding->query->x + at * channel->dataset->d);
+  /* A row whose own effects are unseen has told them alone. */
+  if (self_of(adding, row) >= 0 && unseen == 0) leave_out(adding, row, &mean, &spread);
+  spread += effects->unit * unseen;
   adding->mean[at] += mean;
   adding->variance[at] += spread;
   if (adding->mean_variance != NULL) adding->mean_variance[at] += spread;

@@ -12,7 +12,8 @@
  * of its effect.
  *
  * A training row that is left out of its own prediction is left out of the effects as well, by the
- * formula for one observation of z'b that is taken back.
+ * formula for one observation of z'b that is taken back.  Where training rows belong to groups that
+ * are left out together, effects that only rows of its own group tell count as unseen.
  */
 #ifndef GPNN_MODELS_GROUPED_GROUPED_H
 #define GPNN_MODELS_GROUPED_GROUPED_H
