@@ -93,8 +93,7 @@ GPNN_MUST_CHECK enum gpnn_status explain_find_columns(const struct explaining *e
                                                       const struct gpnn_explain_column ***chosen,
                                                       size_t *n, struct gpnn_error *err);
 
-/* ---- tables (sheet.c) -------------------------------------------------------------------------
- */
+/* ---- tables (sheet.c) ------------------------------------------------------------------------ */
 
 /*
  * Lines of named cells: a table, whose names are written first, or a JSON object that has them as

@@ -31,8 +31,7 @@ struct weighing {
   struct worth *worths; /* owned; n */
 };
 
-/* ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Held-out rows, if they are enough or there are no more training rows; otherwise training rows. */
 static enum gpnn_status find_heldout(struct weighing *w, size_t most, struct gpnn_error *err)
@@ -93,8 +92,7 @@ static enum gpnn_status convert_rows(struct weighing *w, size_t most, struct gpn
   return GPNN_OK;
 }
 
-/* ---- columns ----------------------------------------------------------------------------------
- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static enum gpnn_status weigh_columns(struct weighing *w, struct gpnn_error *err)
 {
@@ -122,8 +120,7 @@ static int compare(const void *a, const void *b)
   return p->column < q->column ? -1 : p->column > q->column;
 }
 
-/* ---- what is written ---------------------------------------------------------------------------
- */
+/* ---- what is written ------------------------------------------------------------------------- */
 
 static void write_loss(struct sheet *sheet, const char *name, const char *error,
                        const struct gpnn_importance_loss *loss)
@@ -176,8 +173,7 @@ static enum gpnn_status write_all(struct weighing *w, struct gpnn_error *err)
   return sheet_close(&sheet, GPNN_OK, err);
 }
 
-/* ---- the kind ---------------------------------------------------------------------------------
- */
+/* ---- the kind -------------------------------------------------------------------------------- */
 
 static void release(struct weighing *w)
 {

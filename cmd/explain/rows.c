@@ -49,8 +49,7 @@ struct listing {
   struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
-/* ---- what there is to be opened ---------------------------------------------------------------
- */
+/* ---- what there is to be opened -------------------------------------------------------------- */
 
 static enum gpnn_status open_members(struct listing *l, struct gpnn_error *err)
 {
@@ -132,8 +131,7 @@ static enum gpnn_status open_all(struct listing *l, struct gpnn_error *err)
   return status;
 }
 
-/* ---- a batch ----------------------------------------------------------------------------------
- */
+/* ---- a batch --------------------------------------------------------------------------------- */
 
 /* Reads rows until there are enough; those that lack inputs are counted and left out.  GPNN_END:
  * there are no more. */
@@ -194,8 +192,7 @@ static enum gpnn_status explain_batch(struct listing *l, struct gpnn_error *err)
   return status;
 }
 
-/* ---- lines ------------------------------------------------------------------------------------
- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* Something that a prediction is made of.  NaN, and a rank of 0: there is none. */
 struct line {
@@ -347,8 +344,7 @@ static void begin_sheet(struct listing *l)
               "rows");
 }
 
-/* ---- the kind ---------------------------------------------------------------------------------
- */
+/* ---- the kind -------------------------------------------------------------------------------- */
 
 static void report(const struct listing *l)
 {

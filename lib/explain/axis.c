@@ -15,8 +15,7 @@ static const struct gpnn_column *input_of(const struct gpnn_axis *axis)
   return &axis->view->schema.inputs[axis->view->coordinates[axis->place].input];
 }
 
-/* ---- levels ------------------------------------------------------------------------------------
- */
+/* ---- levels ---------------------------------------------------------------------------------- */
 
 /* Numbers by value, before other texts by their bytes. */
 static bool comes_before(const struct gpnn_column *column, size_t a, size_t b)
@@ -53,8 +52,7 @@ static void find_codes(struct gpnn_axis *axis)
   }
 }
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 /* Finds the first standardised input that has the values, and so the kind of the axis. */
 static bool find_place(struct gpnn_axis *axis)
@@ -123,8 +121,7 @@ void gpnn_axis_release(struct gpnn_axis *axis)
   *axis = (struct gpnn_axis){0};
 }
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Feature of standardised input 'j' of the view in a row, as the steps left it. */
 static double feature_of(const struct gpnn_axis *axis, size_t row, size_t j)

@@ -35,8 +35,7 @@ static bool is_stepwise(const struct job *job)
   return job->options->kind == GPNN_EFFECT_ALE;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* How many rows there may be for the draws of all points to be exact. */
 static size_t usual_rows(const struct job *job)
@@ -127,8 +126,7 @@ static void list_members(struct job *job)
   }
 }
 
-/* ---- points ------------------------------------------------------------------------------------
- */
+/* ---- points ---------------------------------------------------------------------------------- */
 
 /* Makes point 'p' row number 'i' with this value. */
 static void set_point(struct job *job, size_t p, size_t i, double value)
@@ -158,8 +156,7 @@ static enum gpnn_status evaluate(struct job *job, struct gpnn_error *err)
   return gpnn_surrogate_evaluate(&job->surrogate, job->model, job->options->seed, err);
 }
 
-/* ---- averages ----------------------------------------------------------------------------------
- */
+/* ---- averages -------------------------------------------------------------------------------- */
 
 /* Values of the function at the points: 'stride' apart. */
 struct values {
@@ -239,8 +236,7 @@ static void resample_all(const struct job *job, size_t draw, struct sample *samp
   for (size_t k = 0; k < job->n; k++) sample->rows[gpnn_rng_below(&rng, job->n)] += 1;
 }
 
-/* ---- results -----------------------------------------------------------------------------------
- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* How many rows count at value 'v'. */
 static size_t rows_at(const struct job *job, size_t v)

@@ -29,8 +29,7 @@ struct gpnn_importance_job {
   struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
-/* ---- losses of rows ----------------------------------------------------------------------------
- */
+/* ---- losses of rows -------------------------------------------------------------------------- */
 
 static enum gpnn_status score_classes(const struct gpnn_importance_job *job,
                                       const struct gpnn_predict_rows *rows, double *loss,
@@ -82,8 +81,7 @@ static double total(size_t n, size_t k, const double *loss)
   return k == 0 ? mean : sqrt(mean);
 }
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static enum gpnn_status make_room(struct gpnn_importance_job *job, struct gpnn_error *err)
 {
@@ -141,8 +139,7 @@ void gpnn_importance_free(struct gpnn_importance_job *job)
   free(job);
 }
 
-/* ---- differences -------------------------------------------------------------------------------
- */
+/* ---- differences ----------------------------------------------------------------------------- */
 
 /* Adds what each row contributes to the difference that 'loss' makes, and returns the difference. A
  * root's is linear in the squared errors as far as standard errors are concerned. */
@@ -177,8 +174,7 @@ static struct gpnn_importance_loss summarise(const struct gpnn_importance_job *j
                                            sqrt(of_rows + squared_error(n_ways, difference, 1))};
 }
 
-/* ---- a column taken away ------------------------------------------------------------------------
- */
+/* ---- a column taken away --------------------------------------------------------------------- */
 
 static void restore(const struct gpnn_importance_job *job)
 {

@@ -33,8 +33,7 @@ struct job {
   struct gpnn_arrays *arrays;      /* owned; those above */
 };
 
-/* ---- points ------------------------------------------------------------------------------------
- */
+/* ---- points ---------------------------------------------------------------------------------- */
 
 static bool is_seen(const struct job *job, const struct gpnn_explain_column *column)
 {
@@ -141,8 +140,7 @@ static enum gpnn_status evaluate(struct job *job, struct gpnn_error *err)
   return gpnn_surrogate_evaluate(&job->surrogate, job->model, job->options->seed, err);
 }
 
-/* ---- indices -----------------------------------------------------------------------------------
- */
+/* ---- indices --------------------------------------------------------------------------------- */
 
 static double value_of(const struct job *job, size_t block, size_t k, size_t draw)
 {

@@ -7,8 +7,7 @@
 
 enum { N = 120, D = 2, M = 15, DRAWS = 300 };
 
-/* ---- axes --------------------------------------------------------------------------------------
- */
+/* ---- axes ------------------------------------------------------------------------------------ */
 
 /* A category, a date with a circle, a period, a number with a long tail and a regressor. */
 static char *mixed_table(void)
@@ -99,8 +98,7 @@ static void rows_are_given_values_as_the_table_has_them(void **state)
   free(text);
 }
 
-/* ---- effects -----------------------------------------------------------------------------------
- */
+/* ---- effects --------------------------------------------------------------------------------- */
 
 struct setting {
   struct fixture f;

@@ -8,8 +8,7 @@
 
 enum { N = 300, D = 3, C = 60, M = 15, WAYS = 4 };
 
-/* ---- columns -----------------------------------------------------------------------------------
- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 /* A category, a date with a circle, a constant, a position and a regressor that is an input too. */
 static char *mixed_table(void)
@@ -79,8 +78,7 @@ static void whitened_columns_are_none(void **state)
   free(text);
 }
 
-/* ---- importance --------------------------------------------------------------------------------
- */
+/* ---- importance ------------------------------------------------------------------------------ */
 
 struct setting {
   struct fixture f;

@@ -7,8 +7,7 @@
 
 enum { N = 200, D = 3, M = 10, ROWS = 400, DRAWS = 40 };
 
-/* ---- points ------------------------------------------------------------------------------------
- */
+/* ---- points ---------------------------------------------------------------------------------- */
 
 static void points_are_stratified_in_every_base(void **state)
 {
@@ -52,8 +51,7 @@ static void many_dimensions_are_no_copies_of_each_other(void **state)
   free(points);
 }
 
-/* ---- indices -----------------------------------------------------------------------------------
- */
+/* ---- indices --------------------------------------------------------------------------------- */
 
 /* A process of next to no variance around a linear mean, whose indices are known. */
 static void indices_of_a_linear_function(void **state)
