@@ -158,6 +158,10 @@ $(PUBLIC)/gpnn/%.h: lib/%.h
 	$(Q)mkdir -p $(@D)
 	$(Q)sed 's|^#include "\([^"]*\)"|#include <gpnn/\1>|' $< >$@
 
+# Those over lanes (linalg/simd.h) keep their sums in registers only where they are unrolled.
+SIMD_SOURCES := $(shell grep -rlF '"linalg/simd.h"' lib --include='*.c')
+$(SIMD_SOURCES:%.c=$(BUILD)/%.o): EXTRA_CFLAGS = \
+  $(if $(call is_optimised,$(CFLAGS)),-O3 -fno-trapping-math)
 # Loops over panels are compiled for one set of instructions each, and chosen at run time.
 $(BUILD)/lib/linalg/panels_%.o: EXTRA_CFLAGS = -O3 -ffp-contract=fast $(INSTRUCTIONS)
 ifneq ($(filter x86_64%,$(MACHINE)),)

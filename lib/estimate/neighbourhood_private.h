@@ -104,10 +104,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_term_joint(struct gpnn_term *term,
 /*
  * With few neighbours the matrices of a single row are too small to fill vectors.  So every number
  * of the row-by-row computation, which is the reference, becomes a vector of GPNN_LANES numbers
- * here, one per row.  Lanes do not affect each other.
+ * here, one per row.  Lanes do not affect each other.  There are as many as fit into a register of
+ * most processors: GCC keeps sums of wider vectors in memory, and needs twice the time.
+ * GPNN_LANES_COLUMNS columns of z are multiplied at a time.
  */
-/* GPNN_LANES_COLUMNS columns of z are multiplied at a time. */
-enum { GPNN_LANES = 8, GPNN_LANES_COLUMNS = 4 };
+enum { GPNN_LANES = 4, GPNN_LANES_COLUMNS = 4 };
 
 typedef double gpnn_lanes_vector __attribute__((vector_size(GPNN_LANES * sizeof(double))));
 

@@ -21,7 +21,7 @@
 #if defined(__AVX512F__)
 #define GPNN_SIMD
 #else
-#define GPNN_SIMD __attribute__((target_clones("avx512f", "arch=haswell", "default")))
+#define GPNN_SIMD __attribute__((target_clones("avx512f", "arch=x86-64-v3", "default")))
 #endif
 #pragma omp declare simd notinbranch
 extern double exp(double);

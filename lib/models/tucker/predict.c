@@ -465,7 +465,6 @@ static enum gpnn_status joint_new(struct joint *j, const struct predictor *g, si
 {
   const struct gpnn_tucker_shape *shape = &g->tucker.shape;
   size_t each = g->tucker.n_grid + 3, size;
-  j->block = NULL;
   if (gpnn_multiply(n, each, &size))
     j->block = gpnn_alloc(size + most_points(g) + tile_size(g), 1, sizeof *j->block);
   if (j->block == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
@@ -535,7 +534,7 @@ static enum gpnn_status join_channel(const void *state, size_t n, const double *
 {
   const struct predictor *g = state;
   size_t p = g->tucker.shape.p;
-  struct joint j;
+  struct joint j = {0};
   if (g->is_residual)
     return gpnn_fail(err, GPNN_EINVAL,
                      "the variance of this model is that of residuals, which says nothing of how "
