@@ -57,6 +57,8 @@ static const struct cli_option options[] = {
     CLI_FLAG(0, "append", append, "carry all columns along", .of = CLI_OF_TABLE),
     CLI_FLAG(0, "skip-bad", skip_bad, "predict NA for bad rows", .of = CLI_OF_TABLE),
     CLI_REAL(0, "fail-on-na", most_na, "P", "fail if more than this share of rows is NA (1)", 0, 1),
+    CLI_REAL(0, "fail-on-far", most_far, "P", "fail if more than this share of rows is far (1)", 0,
+             1),
     CLI_COUNT(0, "batch", batch, "N", "rows read and predicted at a time (8192)", 1, 1e7),
     CLI_FLAG(0, "names", names, NULL), /* for tools that run this one */
     CLI_FLAG(0, "unbuffered", unbuffered, "answer each row before reading the next",

@@ -28,6 +28,7 @@ static const struct cli_option options[] = {
     HANDED_ON(0, "keep", "LIST", "carry these columns of TEST along"),
     CLI_FLAG(0, "append", append, "carry all columns of TEST along"),
     HANDED_ON(0, "fail-on-na", "P", "fail if more than this share of TEST is NA (0.5)"),
+    HANDED_ON(0, "fail-on-far", "P", "fail if more than this share of TEST is far (1)"),
     CLI_TEXT(0, "save", save, "FILE", "keep the model, show the commands"),
     CLI_FLAG(0, "force", force, "replace a model of another target or other inputs"),
     HANDED_ON(0, "regressors", "LIST", NULL),

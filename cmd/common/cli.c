@@ -212,7 +212,7 @@ static int end(const struct cli *cli, enum gpnn_status status, const struct gpnn
   bool is_usage = status == GPNN_EINVAL, has_text = err->text[0] != '\0';
   if (has_text && is_usage) cli_refuse(cli, "%s", err->text);
   if (has_text && !is_usage) cli_fail(cli, "%s", err->text);
-  return is_usage ? EXIT_USAGE : EXIT_WORK;
+  return is_usage ? EXIT_USAGE : status == GPNN_ELIMIT ? EXIT_LIMIT : EXIT_WORK;
 }
 
 int cli_main(const struct cli_tool *tool, void *arguments, int argc, char **argv)

@@ -8,7 +8,7 @@
 #include "cmd/common/cli.h"
 
 /* Exit statuses, apart from EXIT_SUCCESS. */
-enum { EXIT_WORK = 1, EXIT_USAGE = 2 };
+enum { EXIT_WORK = 1, EXIT_USAGE = 2, EXIT_LIMIT = 3 };
 
 enum { CLI_MAX_OPTIONS = 64 };
 

@@ -39,15 +39,11 @@ void report_distances(const struct cli *cli, const struct gpnn_counts *counts,
              counts->n_rows);
   if (gpnn_predict_warns_of_far(counts))
     cli_warn(cli,
-             "%.3g %% of %zu rows lie farther from the training rows than 99.9 %% of the rows seen "
-             "in calibration did; their uncertainty may be too small: see --like and --blocked in "
-             "gpnn-calibrate(1)",
+             "%.3g %% of %zu rows lie " REPORT_FAR
+             "; their uncertainty may be too small: see --like and --blocked in gpnn-calibrate(1)",
              share, counts->n_rows);
   else if (calibration->has_distance)
-    cli_note(cli,
-             "%.3g %% of the rows lie farther from the training rows than 99.9 %% of the rows seen "
-             "in calibration did",
-             share);
+    cli_note(cli, "%.3g %% of the rows lie " REPORT_FAR, share);
 }
 
 void report_left_out(const struct cli *cli, const struct gpnn_table *table, size_t n,

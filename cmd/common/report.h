@@ -19,6 +19,9 @@ void report_no_signal(const struct cli *cli, const struct gpnn_covariance *covar
 /* Reports what the model counted while it predicted. */
 void report_counts(const struct cli *cli, const struct gpnn_counts *counts);
 
+/* Where rows lie that are counted as far. */
+#define REPORT_FAR "farther from the training rows than 99.9 %% of the rows seen in calibration did"
+
 /* Reports how far predicted rows lay from the training rows, compared with the rows that
  * calibration saw. */
 void report_distances(const struct cli *cli, const struct gpnn_counts *counts,

@@ -6,6 +6,7 @@
 
 #include "cmd/common/open.h"
 #include "dataset/index.h"
+#include "dataset/reader.h"
 #include "table/schema.h"
 
 bool check_can_reread(const char *path)
@@ -79,6 +80,47 @@ enum gpnn_status check_test(const struct cli *cli, struct places *places, bool h
   if (!check_can_reread(places->test)) return GPNN_OK;
   enum gpnn_status status = gpnn_table_open(&table, places->test, &cli->table, err);
   gpnn_table_close(table);
+  return status;
+}
+
+/* ---- rows in gaps ------------------------------------------------------------------------- */
+
+static bool are_numbers(const struct opened *opened)
+{
+  bool are = true;
+  for (size_t t = 0; t < opened->n; t++)
+    are = are && gpnn_dataset_n_classes(opened->channels[t].dataset) == 0 &&
+          !gpnn_likelihood_is_of_counts(opened->parameters[t].likelihood);
+  return are;
+}
+
+/* Whether there are enough rows, and most lie between training rows, not outside their range. */
+static bool lie_between(const struct opened *opened, const struct gpnn_reader_rows *rows)
+{
+  enum { FEWEST = 100, ONE_IN = 5 };
+  return rows->n >= FEWEST &&
+         gpnn_dataset_count_outside(opened->dataset, rows->n, rows->x) * ONE_IN <= rows->n;
+}
+
+enum gpnn_status check_can_imitate(const struct cli *cli, const struct places *places, bool *can,
+                                   struct gpnn_error *err)
+{
+  struct cli asked = *cli;
+  struct opened opened = {0};
+  struct gpnn_table *table = NULL;
+  struct gpnn_reader_rows rows = {0};
+  if (places->test_begins.no_header) asked.table.has_header = false;
+  if (places->test_begins.skip_lines > 0) asked.table.skip_lines = places->test_begins.skip_lines;
+  enum gpnn_status status =
+      open_files(cli, places->working.index, places->working.params, false, &opened, err);
+  *can = status == GPNN_OK && are_numbers(&opened);
+  if (*can) status = open_table(&asked, opened.dataset, places->test, &table, err);
+  if (*can && status == GPNN_OK)
+    status = gpnn_reader_rows_read(&rows, opened.dataset, table, true, false, true, err);
+  *can = *can && status == GPNN_OK && lie_between(&opened, &rows);
+  gpnn_reader_rows_release(&rows);
+  gpnn_table_close(table);
+  open_release(&opened);
   return status;
 }
 

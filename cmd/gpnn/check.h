@@ -24,6 +24,14 @@ GPNN_MUST_CHECK enum gpnn_status check_test(const struct cli *cli, struct places
 GPNN_MUST_CHECK enum gpnn_status check_replaced(const struct places *places,
                                                 struct gpnn_error *err);
 
+/* Sets '*can': whether a model can be chosen for rows like those of the table to predict, which lie
+ * in gaps.  It cannot if the targets are classes or counts, if there are few such rows, or if more
+ * than a fifth lies outside the range of the training rows.  Outcomes as open_files() and
+ * gpnn_reader_rows_read(). */
+GPNN_MUST_CHECK enum gpnn_status check_can_imitate(const struct cli *cli,
+                                                   const struct places *places, bool *can,
+                                                   struct gpnn_error *err);
+
 /* True if 'path' names a file that can be read more than once. */
 bool check_can_reread(const char *path);
 

@@ -31,7 +31,9 @@ struct beginning {
 struct places {
   const char *train, *test; /* borrowed; "-": standard input; 'test' NULL: there is none */
   struct beginning test_begins;
-  bool keeps; /* the model is kept */
+  bool looks_for_gaps; /* predictions are not wanted if 'test' lies in gaps between training rows */
+  bool lies_in_gaps;   /* it does: the model is chosen, and calibrated, for rows like its */
+  bool keeps;          /* the model is kept */
   struct gpnn_scratch scratch;
   struct files working; /* unfinished; without a model */
   struct files kept;    /* the model; and index and parameters as somebody would call them who makes

@@ -291,6 +291,19 @@ static void put_expected(FILE *out, const struct gpnn_expected *expected, const 
             expected->of_classes ? "shares of the classes" : "target's mean");
 }
 
+/* What the model was chosen for, if not for rows like the training rows. */
+static void put_gaps(struct page *page, const struct places *places)
+{
+  char shown[GPNN_MASK_BYTES];
+  if (!places->lies_in_gaps) return;
+  open_line(page);
+  fprintf(page->out,
+          "%s lies in gaps between training rows: the model was chosen, and calibrated, for rows "
+          "as far from these; the rows held out lie nearer",
+          file_name(places->test, shown));
+  close_line(page, "gaps");
+}
+
 static void put_outlook(struct page *page, const struct findings *f, size_t t)
 {
   static const char *const rows[] = {
@@ -440,6 +453,7 @@ enum gpnn_status report_model(char **told, const struct places *places,
     put_missing(&page, findings);
     put_unused(&page, findings);
     for (size_t t = 0; t < findings->opened.n; t++) put_model(&page, findings, t);
+    put_gaps(&page, places);
     for (size_t t = 0; t < findings->opened.n; t++) put_outlook(&page, findings, t);
     status = end_page(&page, err);
   }

@@ -137,6 +137,7 @@ void report_json(struct json *json, const struct places *places, const struct fi
   json_count(json, "calibration-rows", dataset->n_calibration);
   json_count(json, "skipped-rows", dataset->n_skipped);
   put_columns(json, f);
+  json_flag(json, "gaps", places->lies_in_gaps);
   json_open(json, "targets", '[');
   for (size_t t = 0; t < f->opened.n; t++) put_target(json, places, f, t);
   json_close(json, ']');

@@ -140,6 +140,7 @@ static const struct {
     {"keep", PREDICT},
     {"append", PREDICT},
     {"fail-on-na", PREDICT},
+    {"fail-on-far", PREDICT},
     {"delimiter", INDEX | PREDICT},
     {"no-header", INDEX | PREDICT},
     {"skip-lines", INDEX | PREDICT},
@@ -170,11 +171,20 @@ const char *steps_misplaced(const struct cli *cli, bool predicts)
   return NULL;
 }
 
-static void hand_on(const struct cli *cli, enum step step, struct command *command)
+/* Whether a step reads the table to predict to choose for rows like its. */
+static bool imitates(const struct places *places, enum step step)
+{
+  return places->lies_in_gaps && (step == STEP_FIT || step == STEP_CALIBRATE);
+}
+
+/* What both tables are written in goes to all steps that read one of them. */
+static void hand_on(const struct cli *cli, const struct places *places, enum step step,
+                    struct command *command)
 {
   for (size_t i = 0; i < cli->n_as_given; i++) {
     const struct cli_option *option = cli->as_given[i].option;
-    if ((steps_of(option->name) >> step & 1) != 0)
+    unsigned steps = steps_of(option->name);
+    if ((steps >> step & 1) != 0 || (imitates(places, step) && steps == (INDEX | PREDICT)))
       command_add_option(command, option, cli->as_given[i].text);
   }
 }
@@ -188,7 +198,7 @@ static void add_file_option(struct command *command, const char *option, const c
   command_add(command, path);
 }
 
-/* Tells gpnn-predict where its table begins. */
+/* Tells where the table to predict begins. */
 static void add_beginning(struct command *command, const struct cli *cli,
                           const struct beginning *begins)
 {
@@ -205,8 +215,12 @@ void steps_command(const struct cli *cli, const struct places *places, const str
   snprintf(tool, sizeof tool, "gpnn-%s", names[step]);
   command_add(command, tool);
   if (step == STEP_INDEX) command_add(command, "--auto");
-  hand_on(cli, step, command);
-  if (step == STEP_PREDICT) add_beginning(command, cli, &places->test_begins);
+  hand_on(cli, places, step, command);
+  if (step == STEP_PREDICT || imitates(places, step))
+    add_beginning(command, cli, &places->test_begins);
+  if (imitates(places, step)) add_file_option(command, "--like", places->test);
+  if (imitates(places, step) && step == STEP_CALIBRATE) command_add(command, "--skip-bad");
+  if (step == STEP_PREDICT && places->looks_for_gaps) command_add(command, "--fail-on-far=0.2");
   if (step == STEP_CALIBRATE) add_file_option(command, "-p", files->fitted);
   bool is_packed = step == STEP_PREDICT && files->model != NULL;
   if (step == STEP_PREDICT && !is_packed) {
@@ -284,12 +298,15 @@ static void find_tool(struct command *command)
 static enum gpnn_status judge(enum step step, const struct gpnn_child_end *end,
                               struct gpnn_error *err)
 {
-  enum { USAGE = 2 };
+  enum { USAGE = 2, LIMIT = 3 };
   if (end->signal_number != 0)
     return gpnn_fail(err, GPNN_EEXTERNAL, "gpnn-%s was ended by a signal: %s", names[step],
                      strsignal(end->signal_number));
   if (end->exit_status == 0) return GPNN_OK;
   err->text[0] = '\0';
+  if (end->exit_status == LIMIT)
+    return gpnn_fail(err, GPNN_ELIMIT,
+                     "more rows lie far from the training rows than --fail-on-far allows");
   return end->exit_status == USAGE ? GPNN_EINVAL : GPNN_EIO;
 }
 

@@ -70,8 +70,8 @@ GPNN_MUST_CHECK enum gpnn_status steps_check(const struct cli *cli, const struct
 
 /* Runs a step on the working files.  It has our standard streams, so that it says itself why it
  * fails: then the message in 'err' is empty.  GPNN_EINVAL: the command line is wrong; GPNN_EIO: the
- * work failed.  GPNN_EEXTERNAL: the tool is missing, or was ended by a signal; there is a message
- * then. */
+ * work failed.  GPNN_ELIMIT: more rows lie far from training rows than allowed, and GPNN_EEXTERNAL:
+ * the tool is missing, or was ended by a signal; there is a message then. */
 GPNN_MUST_CHECK enum gpnn_status steps_run(const struct cli *cli, const struct places *places,
                                            enum step step, struct gpnn_error *err);
 

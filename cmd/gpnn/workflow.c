@@ -33,21 +33,56 @@ bool workflow_resolve(const struct cli *cli, void *arguments)
 
 /* ---- the work ----------------------------------------------------------------------------- */
 
+/* Whether it is of use to know if the table to predict lies in gaps. */
+static bool may_imitate(const struct cli *cli, const struct places *places)
+{
+  static const char *const says_how[] = {"like", "fail-on-far", "max-distance"};
+  for (size_t i = 0; i < sizeof says_how / sizeof says_how[0]; i++)
+    if (cli_given(cli, says_how[i])) return false;
+  return places->test != NULL && check_can_reread(places->test);
+}
+
+static enum gpnn_status run_step(const struct cli *cli, struct places *places, enum step step,
+                                 struct findings *findings, struct gpnn_error *err)
+{
+  double started = progress_now();
+  enum gpnn_status status = steps_run(cli, places, step, err);
+  findings->seconds[step] += progress_now() - started;
+  findings->ran[step] = true;
+  return status;
+}
+
+/* Chooses again for rows like those to predict, if that is possible, and predicts them. */
+static enum gpnn_status predict_gaps(const struct cli *cli, struct places *places,
+                                     struct findings *findings, struct gpnn_error *err)
+{
+  places->looks_for_gaps = false;
+  enum gpnn_status status = check_can_imitate(cli, places, &places->lies_in_gaps, err);
+  enum step step = places->lies_in_gaps ? STEP_FIT : STEP_PREDICT;
+  if (status == GPNN_OK && places->lies_in_gaps)
+    cli_note(cli, "%s lies in gaps between training rows: choosing again, for such rows",
+             places->test);
+  for (; step <= STEP_PREDICT && status == GPNN_OK; step++)
+    status = run_step(cli, places, step, findings, err);
+  return status;
+}
+
 static enum gpnn_status run_steps(const struct cli *cli, struct places *places, bool force,
                                   struct findings *findings, struct gpnn_error *err)
 {
   enum step last = places->test == NULL ? STEP_CALIBRATE : STEP_PREDICT;
+  places->looks_for_gaps = may_imitate(cli, places);
   enum gpnn_status status = steps_check(cli, places, last, err);
   if (status == GPNN_OK) status = check_test(cli, places, false, err);
   for (enum step step = STEP_INDEX; step <= last && status == GPNN_OK; step++) {
-    double started = progress_now();
-    status = steps_run(cli, places, step, err);
-    findings->seconds[step] = progress_now() - started;
-    findings->ran[step] = true;
+    status = run_step(cli, places, step, findings, err);
     if (status != GPNN_OK || step != STEP_INDEX) continue;
     if (!force) status = check_replaced(places, err);
     if (status == GPNN_OK) status = check_test(cli, places, true, err);
   }
+  if (status == GPNN_ELIMIT && places->looks_for_gaps)
+    status = predict_gaps(cli, places, findings, err);
+  places->looks_for_gaps = false; /* the commands that are shown need not */
   return status;
 }
 

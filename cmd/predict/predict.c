@@ -420,6 +420,23 @@ static enum gpnn_status check_na(const struct run *r, struct gpnn_error *err)
                    n, r->n_done, 100 * most, why);
 }
 
+/* GPNN_ELIMIT: more rows than allowed lie far from training rows, for one target at least. */
+static enum gpnn_status check_far(const struct run *r, struct gpnn_error *err)
+{
+  for (size_t t = 0; t < r->opened.n; t++) {
+    const struct gpnn_counts *counts = &r->counts[t];
+    if ((double)counts->n_far <= r->a->most_far * (double)counts->n_rows) continue;
+    enum gpnn_status status = gpnn_fail(
+        err, GPNN_ELIMIT,
+        "%s: %zu of %zu rows lie " REPORT_FAR ", and --fail-on-far allows %.3g %%",
+        r->source.table == NULL ? cli_operand(r->cli, 0) : gpnn_table_name(r->source.table),
+        counts->n_far, counts->n_rows, 100 * r->a->most_far);
+    if (r->a->names) err->text[0] = '\0'; /* what runs this tool says what it does about it */
+    return status;
+  }
+  return GPNN_OK;
+}
+
 static enum gpnn_status report(const struct run *r, struct gpnn_error *err)
 {
   source_report(&r->source, r->n_done);
@@ -454,6 +471,7 @@ enum gpnn_status predict_run(const struct cli *cli, void *arguments, struct gpnn
   if (status == GPNN_OK) status = write_header(&r, err);
   if (status == GPNN_OK) status = predict_batches(&r, err);
   if (status == GPNN_OK) status = check_na(&r, err);
+  if (status == GPNN_OK) status = check_far(&r, err);
   if (status == GPNN_OK) status = report(&r, err);
   status = cli_close_output(r.sink.output, status, err);
   release(&r);

@@ -33,7 +33,7 @@ struct predict_arguments {
   bool flags_outside; /* of a model on a grid: which rows lie outside it */
   bool labels_only;   /* of classes: no probabilities */
   enum predict_aggregate aggregate;
-  double most_na;                                       /* share of the rows */
+  double most_na, most_far;                             /* shares of the rows */
   size_t neighbours, share, draws, batch, samples, top; /* all but share may be 0: not given */
   bool is_of_grids; /* for gpnn-grid predict, which lacks options that are for rows: the index has
                        to be a grid */
@@ -46,9 +46,10 @@ struct predict_arguments {
   struct predict_plan plan;
 };
 
-#define PREDICT_ARGUMENTS_INIT                                                             \
-  {                                                                                        \
-    .share = 1, .most_na = 1, .grid = gpnn_grid_default_options() /* of local arguments */ \
+#define PREDICT_ARGUMENTS_INIT                                   \
+  {                                                              \
+    .share = 1, .most_na = 1, .most_far = 1,                     \
+    .grid = gpnn_grid_default_options() /* of local arguments */ \
   }
 
 /* Checks and completes the arguments: a struct cli_tool's 'resolve'. */

@@ -38,6 +38,7 @@ enum gpnn_status {
   GPNN_EINVAL = 9,     /* an argument that is not allowed, or names what is not there: the fault is
                           the caller's, of a tool the command line's, not that of a file */
   GPNN_EEXTERNAL = 10, /* a library we depend on failed */
+  GPNN_ELIMIT = 11,    /* the work is done, but what came of it is beyond a limit that was set */
 };
 
 enum { GPNN_ERROR_BYTES = 600, GPNN_MASK_BYTES = 64 };

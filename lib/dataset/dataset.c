@@ -233,6 +233,39 @@ bool gpnn_dataset_has_copies(const struct gpnn_dataset *dataset)
   return dataset->row_group != NULL && !dataset->schema.has_by;
 }
 
+/* Widens the range of each input, 'least' and 'greatest' (d), to that of 'n' rows. */
+static void widen_ranges(size_t n, size_t d, const double *x, double *least, double *greatest)
+{
+  for (size_t i = 0; i < n; i++, x += d)
+    for (size_t j = 0; j < d; j++) {
+      if (x[j] < least[j]) least[j] = x[j];
+      if (x[j] > greatest[j]) greatest[j] = x[j];
+    }
+}
+
+static bool is_outside(size_t d, const double *x, const double *least, const double *greatest)
+{
+  for (size_t j = 0; j < d; j++)
+    if (x[j] < least[j] || x[j] > greatest[j]) return true;
+  return false;
+}
+
+size_t gpnn_dataset_count_outside(const struct gpnn_dataset *dataset, size_t n, const double *x)
+{
+  size_t n_outside = 0, d = dataset->d;
+  double *least = gpnn_alloc(2, d, sizeof *least), *greatest = least + d;
+  if (least == NULL || dataset->n == 0) {
+    free(least);
+    return n;
+  }
+  memcpy(least, dataset->x, d * sizeof *least);
+  memcpy(greatest, dataset->x, d * sizeof *least);
+  widen_ranges(dataset->n, d, dataset->x, least, greatest);
+  for (size_t i = 0; i < n; i++) n_outside += is_outside(d, x + i * d, least, greatest);
+  free(least);
+  return n_outside;
+}
+
 size_t gpnn_dataset_n_distinct(const struct gpnn_dataset *dataset)
 {
   bool fewer = gpnn_dataset_has_copies(dataset) && dataset->n_row_groups < dataset->n;

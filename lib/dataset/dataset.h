@@ -182,6 +182,10 @@ double gpnn_dataset_standardise(const struct gpnn_dataset *dataset, double y);
 /* True if the groups of rows are sets of copies, rows with the same inputs and targets. */
 bool gpnn_dataset_has_copies(const struct gpnn_dataset *dataset);
 
+/* How many of 'n' rows 'x' (n by d, standardised, row-major) have an input below the least or above
+ * the greatest of the training rows; all where memory has run out.  O((n + dataset->n) d). */
+size_t gpnn_dataset_count_outside(const struct gpnn_dataset *dataset, size_t n, const double *x);
+
 /* How many training rows there are, each set of copies counted once. */
 size_t gpnn_dataset_n_distinct(const struct gpnn_dataset *dataset);
 

@@ -16,8 +16,8 @@
  *             left out if the distributions are equal.  Radii that hardly occur among training rows
  *             stem from gaps in the data or from outside it.  There the radius of the ball is the
  *             quantile .99 of the given rows' distances, and the row lies off its centre, at the
- *             required distance from its edge, so that its neighbours lie to one side.  See
- *             gpnn-methods(7), equation 8.5.
+ *             required distance from its edge, so that its neighbours lie to one side.  A ball
+ *             around all rows is shrunk until it leaves some.  See gpnn-methods(7), equation 8.5.
  *
  * Rows are drawn at random; a larger draw begins with the rows of a smaller one.
  */

@@ -42,6 +42,53 @@ by_hand() {
   gpnn -q --effort fast --interval 0.9 <(cat train.tsv) <(cat test.tsv) | cmp - hand.tsv
 }
 
+# with_gap SEED: 600 rows of a rough function of two inputs, whose rows with x1 from .4 to .6 are in gap.tsv, the others in
+# around.tsv.
+with_gap() {
+  awk -v s="$1" -v OFS='\t' 'BEGIN {
+    srand(s)
+    print "x1", "x2", "y" >"around.tsv"
+    print "x1", "x2", "y" >"gap.tsv"
+    for (i = 0; i < 600; i++) {
+      a = rand(); b = rand()
+      print a, b, sin(9 * a) + cos(5 * b) + sin(40 * a * b) / 3 + rand() / 9 >(a > .4 && a < .6 ? "gap.tsv" : "around.tsv")
+    }
+  }'
+}
+
+@test "rows in gaps are predicted by a model that is chosen for such rows" {
+  with_gap 1
+  gpnn --effort fast --interval 0.95 --save kept.gpm around.tsv gap.tsv >p.tsv 2>err.txt
+  grep -q '^gaps .*gap.tsv lies in gaps between training rows' err.txt
+  run ! grep -q '^gpnn-predict:' err.txt
+  gpnn-index -q --auto -o t.gpi around.tsv
+  gpnn-fit -q --effort fast --like gap.tsv t.gpi | gpnn-calibrate -q --like gap.tsv --skip-bad t.gpi >t.par
+  gpnn-predict -q --interval 0.95 -p t.par t.gpi gap.tsv | cmp - p.tsv
+  assert_equal "$(gpnn -q --json --effort fast around.tsv gap.tsv 2>&1 >/dev/null | grep -o '"gaps": *true' | tr -d ' ')" '"gaps":true'
+  gpnn -q --effort fast --interval 0.95 --no-header <(sed 1d around.tsv) <(sed 1d gap.tsv) >plain.tsv # can be read but once
+  run ! cmp -s plain.tsv <(sed 1d p.tsv)
+  sed -i 1d around.tsv gap.tsv
+  gpnn -q --effort fast --interval 0.95 --no-header around.tsv gap.tsv | cmp - <(sed 1d p.tsv)
+}
+
+@test "no model is chosen for rows in gaps where there are few, or none that it could be chosen for" {
+  with_gap 2
+  gpnn --effort fast around.tsv <(head -n 90 gap.tsv) 2>err.txt >/dev/null
+  run ! grep -q '^gaps' err.txt
+  head -n 90 gap.tsv >few.tsv
+  gpnn --effort fast around.tsv few.tsv 2>err.txt >/dev/null
+  run ! grep -q '^gaps' err.txt
+  grep -q 'rows lie farther from the training rows' err.txt
+  assert_fails 3 'more rows lie far from the training rows than --fail-on-far allows' \
+    gpnn -q --effort fast --fail-on-far 0.5 around.tsv gap.tsv
+  awk -F '\t' -v OFS='\t' 'NR > 1 { $1 = $1 + 3 } { print }' gap.tsv >beyond.tsv # no gap
+  gpnn --effort fast around.tsv beyond.tsv 2>err.txt >/dev/null
+  run ! grep -q '^gaps' err.txt
+  awk -F '\t' -v OFS='\t' 'NR > 1 { $3 = $3 > 0 ? "a" : "b" } { print }' around.tsv >classes.tsv
+  gpnn --effort fast classes.tsv gap.tsv 2>err.txt >/dev/null
+  run ! grep -q '^gaps' err.txt
+}
+
 @test "options reach their steps" {
   by_hand -x x1 -s 7
   gpnn -q -x x1 -s 7 --effort fast --interval 0.9 train.tsv test.tsv >p.tsv

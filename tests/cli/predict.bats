@@ -607,6 +607,20 @@ of_training() {
   head -n 1 train.tsv | gpnn-predict -q --fail-on-na 0 -p t.par t.gpi - >/dev/null
 }
 
+@test "more rows far from training rows than allowed are a failure of its own, and no file is made" {
+  make_table 300 2 >train.tsv
+  gpnn-index -q -o t.gpi train.tsv
+  gpnn-fit -q --effort fast t.gpi | gpnn-calibrate -q t.gpi >t.par
+  awk -F '\t' -v OFS='\t' 'NR > 1 && NR <= 31 { $1 += 9 } NR <= 101' train.tsv >far.tsv
+  gpnn-predict -q --fail-on-far 0.3 -p t.par t.gpi far.tsv >all.tsv
+  assert_equal "$(wc -l <all.tsv)" 101
+  assert_fails 3 'far.tsv: 30 of 100 rows lie farther from the training rows than 99.9 % of .* and --fail-on-far allows 29 %' \
+    gpnn-predict -q --fail-on-far 0.29 -p t.par -o p.tsv t.gpi far.tsv
+  [[ ! -e p.tsv ]]
+  run -3 --separate-stderr gpnn-predict -q --fail-on-far 0 -p t.par t.gpi far.tsv
+  assert_equal "$output" "$(<all.tsv)"
+}
+
 @test "no mean is farther from the training targets than a tenth of their range" {
   local data seed
   for data in bike poletele protein; do

@@ -85,12 +85,23 @@ static void a_sample_of_all_rows_predicts_alike(void **state)
   fixture_free(&f);
 }
 
+static void rows_outside_the_range_of_any_input_are_counted(void **state)
+{
+  (void)state;
+  double x[] = {1, 5, 3, 9, 2, 7};
+  const struct gpnn_dataset dataset = {.n = 3, .d = D, .x = x};
+  const double asked[] = {1, 5, 2, 9, 3.1, 6, 2, 4.9, 0, 10, 3, 5};
+  assert_int_equal(gpnn_dataset_count_outside(&dataset, 6, asked), 3);
+  assert_int_equal(gpnn_dataset_count_outside(&dataset, 0, NULL), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_dataset_filled_in_by_hand_predicts_as_its_index_does),
       cmocka_unit_test(without_a_source_there_is_one_target_and_no_metric),
       cmocka_unit_test(a_sample_of_all_rows_predicts_alike),
+      cmocka_unit_test(rows_outside_the_range_of_any_input_are_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -369,7 +369,8 @@ static double find_ball(const struct scan *scan, const struct matching *m, size_
   return radius + shift;
 }
 
-/* Finds the neighbours of a ranked row outside its ball. */
+/* Finds the neighbours of a ranked row outside its ball, or, where that holds all rows, outside the
+ * largest one of half its radius, a quarter, and so on, that does not. */
 static enum gpnn_status find_outside_ball(void *context, size_t thread, size_t rank,
                                           struct gpnn_error *err)
 {
@@ -378,6 +379,7 @@ static enum gpnn_status find_outside_ball(void *context, size_t thread, size_t r
   /* Leaving rows out overshoots the distance, so it is done only if the distance is to grow by at
    * least this factor. */
   static const double worth_it = 1.25;
+  enum { HALVINGS = 20 };
   const struct scan_context *c = context;
   const struct scan *scan = c->scan;
   const struct matching *m = c->matching;
@@ -391,11 +393,13 @@ static enum gpnn_status find_outside_ball(void *context, size_t thread, size_t r
     left_out.centre = centre;
     left_out.ball_r2 = ball * ball;
   }
-  scan_find(scan, thread, scan->x + (size_t)*self * d, &left_out, candidates);
-  if (candidates[0] >= 0) return GPNN_OK;
+  for (int halved = 0; halved < HALVINGS; halved++, left_out.ball_r2 /= 4) {
+    scan_find(scan, thread, scan->x + (size_t)*self * d, &left_out, candidates);
+    if (candidates[0] >= 0) return GPNN_OK;
+  }
   return gpnn_fail(err, GPNN_EDATA,
-                   "some rows are farther from the training rows than those are from each other, "
-                   "so no training row can represent them");
+                   "some rows are in the same group as all training rows, so that none is left to "
+                   "predict them from");
 }
 
 static enum gpnn_status find_all_outside(const struct scan *scan, struct matching *m,
