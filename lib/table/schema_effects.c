@@ -48,6 +48,13 @@ static void add_column(struct gpnn_choice *choice, size_t column)
   choice->roles[column] |= GPNN_ROLE_EFFECT;
 }
 
+static bool is_of(const struct gpnn_group_effect *effect, size_t column)
+{
+  for (size_t k = 0; k < effect->n_columns; k++)
+    if (effect->columns[k] == column) return true;
+  return false;
+}
+
 /* 'item' is "COL[:COL[:COL]][(COL)]". */
 static enum gpnn_status read_effect(struct gpnn_choice *choice, char *item,
                                     struct gpnn_group_effect *effect, struct gpnn_error *err)
@@ -62,7 +69,11 @@ static enum gpnn_status read_effect(struct gpnn_choice *choice, char *item,
     if (effect->n_columns == GPNN_EFFECT_CROSSED)
       return gpnn_fail(err, GPNN_EINVAL, "group effect '%s': crosses more than %d columns", shown,
                        GPNN_EFFECT_CROSSED);
-    status = find(choice, name, &effect->columns[effect->n_columns++], err);
+    size_t column = 0;
+    status = find(choice, name, &column, err);
+    if (status == GPNN_OK && is_of(effect, column))
+      return gpnn_choice_fail(choice, column, "is crossed with itself", err);
+    effect->columns[effect->n_columns++] = column;
   }
   if (status != GPNN_OK) return status;
   for (size_t k = 0; k < effect->n_columns; k++) add_column(choice, effect->columns[k]);
@@ -75,10 +86,13 @@ static void leave_inputs(struct gpnn_choice *choice, const struct gpnn_group_eff
   if (effect->n_columns == 1) choice->roles[effect->columns[0]] &= ~(unsigned)GPNN_ROLE_INPUT;
 }
 
+/* True if two effects have the same groups, in whatever order they name the columns, of which
+ * neither has one twice. */
 static bool are_same(const struct gpnn_group_effect *a, const struct gpnn_group_effect *b)
 {
-  return a->n_columns == b->n_columns &&
-         memcmp(a->columns, b->columns, a->n_columns * sizeof *a->columns) == 0;
+  for (size_t k = 0; k < a->n_columns; k++)
+    if (!is_of(b, a->columns[k])) return false;
+  return a->n_columns == b->n_columns;
 }
 
 enum gpnn_status gpnn_choice_effects(struct gpnn_choice *choice, const char *list,

@@ -104,6 +104,8 @@ make_model() {
   assert_fails 2 "column 'nowhere'" gpnn-index -y y --group-effect nowhere -o x.gpi train.tsv
   assert_fails 2 "column 'y' is a target" gpnn-index -y y --group-effect y -o x.gpi train.tsv
   assert_fails 2 'has the same effect twice' gpnn-index -y y --group-effect school,school -o x.gpi train.tsv
+  assert_fails 2 "column 'year' has the same effect twice" gpnn-index -y y --group-effect school:year,year:school -o x.gpi train.tsv
+  assert_fails 2 "column 'school' is crossed with itself" gpnn-index -y y --group-effect school:year:school -o x.gpi train.tsv
   assert_fails 2 'groups have no slopes in it' gpnn-index -y y --one-hot year --group-effect 'school(year)' -o x.gpi train.tsv
   assert_fails 2 'crosses more than 3 columns' gpnn-index -y y --group-effect school:year:x:school -o x.gpi train.tsv
   awk -F '\t' -v OFS='\t' 'NR > 1 { $1 = "all" } 1' train.tsv >constant.tsv
