@@ -256,7 +256,7 @@ static enum gpnn_status set_limits(struct gpnn_learnt *limits, size_t n_in,
     lower[j] = fmax(2 * (columns[j].centre - 2 * columns[j].outer), -DBL_MAX);
     upper[j] = fmin(2 * (columns[j].centre + 2 * columns[j].outer), DBL_MAX);
   }
-  *limits = (struct gpnn_learnt){n_in, 2 * n_in, lower};
+  *limits = (struct gpnn_learnt){.n_features = n_in, .n = 2 * n_in, .numbers = lower};
   return GPNN_OK;
 }
 

@@ -64,7 +64,7 @@ static enum gpnn_status set_tails(struct gpnn_learnt *tails, size_t n, size_t n_
     some = some || has_tail;
   }
   if (some)
-    *tails = (struct gpnn_learnt){n_in, 2 * n_in, centre};
+    *tails = (struct gpnn_learnt){.n_features = n_in, .n = 2 * n_in, .numbers = centre};
   else
     free(centre);
   return GPNN_OK;

@@ -705,7 +705,8 @@ static struct gpnn_learnt *set_step(struct place *place, enum gpnn_step_number s
 {
   struct gpnn_learnt *learnt = &place->dataset.scaling.steps[step];
   size_t n_in = place->dataset.scaling.n_in;
-  *learnt = (struct gpnn_learnt){n_in, 2 * n_in, malloc(2 * n_in * sizeof(double))};
+  *learnt = (struct gpnn_learnt){
+      .n_features = n_in, .n = 2 * n_in, .numbers = malloc(2 * n_in * sizeof(double))};
   assert_non_null(learnt->numbers);
   for (size_t i = 0; i < learnt->n; i++) learnt->numbers[i] = first + (double)i;
   return learnt;
