@@ -54,6 +54,33 @@ static void only_long_tails_are_compressed(void **state)
   free(tails.numbers);
 }
 
+/* Two columns whose kurtosis, 5.64 and 6.34, is on either side of that of Laplace's distribution:
+ * uniform between -1 and 1, but for one cell in fifty at 'far'. */
+static enum gpnn_status read_near_the_border(void *context, size_t from, size_t count, double *to,
+                                             struct gpnn_error *error)
+{
+  static const double far[] = {2.7, 2.85};
+  (void)context;
+  (void)error;
+  for (size_t i = 0; i < 2 * count; i++) {
+    size_t row = from + i / 2;
+    double sign = row / 50 % 2 == 0 ? -1 : 1;
+    to[i] = row % 50 == 0 ? sign * far[i % 2] : 2 * ((double)row + 0.5) / N - 1;
+  }
+  return GPNN_OK;
+}
+
+static void a_tail_is_long_beyond_a_kurtosis_of_6(void **state)
+{
+  const struct gpnn_row_source border = {N, 2, read_near_the_border, NULL, 1};
+  struct gpnn_learnt tails = {0};
+  (void)state;
+  assert_ok(gpnn_tails_learn(&tails, &border, 2, NULL, &err));
+  assert_false(gpnn_tails_has(&tails, 0));
+  assert_true(gpnn_tails_has(&tails, 1));
+  free(tails.numbers);
+}
+
 /* As it was near the centre, the same on both sides, logarithmic far away. */
 static void compression_is_the_arcsinh(void **state)
 {
@@ -102,6 +129,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(only_long_tails_are_compressed),
+      cmocka_unit_test(a_tail_is_long_beyond_a_kurtosis_of_6),
       cmocka_unit_test(compression_is_the_arcsinh),
       cmocka_unit_test(coordinates_of_a_point_are_left_alone),
       cmocka_unit_test(the_threads_do_not_matter),
