@@ -62,6 +62,9 @@ static bool resolve_table(const struct cli *cli, struct index_arguments *a)
   training->default_calibration = !paper && !has_rows;
   training->limits = !paper;
   if (paper) training->tails = GPNN_TAILS_KEEP;
+  if (training->standardise == GPNN_SCALING_NONE && training->tails == GPNN_TAILS_COMPRESS)
+    return cli_refuse(cli, "--standardise none takes the inputs as they are, but --tails compress "
+                           "changes them: use --standardise scale");
   if (training->standardise == GPNN_SCALING_WHITEN && a->periods.n + a->places.n > 0)
     return cli_refuse(cli, "whitening mixes the inputs, which rules out --period and --geo: "
                            "use --standardise scale");

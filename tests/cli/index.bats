@@ -331,6 +331,19 @@ gpnn-index: wild.tsv: if so,
   grep -q '^gpnn-index: wide.tsv: 5 more columns have cells far outside' err.txt
 }
 
+@test "long tails are compressed where targets are classes, and nowhere under --preset paper and none" {
+  awk -v OFS=, 'BEGIN { srand(5); print "x,y"; for (i = 0; i < 2000; i++) print exp(5 * rand() ^ 4), rand() < 0.5 ? "a" : "b" }' >long.csv
+  gpnn-index -q -o t.gpi long.csv
+  assert_equal "$(gpnn-info t.gpi | grep -c ^tails)" 1
+  for how in '--tails keep' '--standardise none' '--preset paper'; do
+    # shellcheck disable=SC2086 # an option and its value
+    gpnn-index -q $how -o t.gpi long.csv
+    assert_equal "$(gpnn-info t.gpi | grep -c ^tails)" 0
+  done
+  assert_fails 2 '--standardise none takes the inputs as they are, but --tails compress' \
+    gpnn-index --standardise none --tails compress -o t.gpi long.csv
+}
+
 @test "tables without wild cells have no limits, and nor do --preset paper and none" {
   make_table 2000 2 | spoil -99999 100 >wild.tsv
   for how in '--preset paper' '--standardise none'; do
