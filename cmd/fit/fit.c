@@ -103,7 +103,9 @@ static enum gpnn_status fit_targets(const struct cli *cli, const struct fit_argu
     status = improve(cli, a, &transforms, params, &report, err);
   fit_report_end_tried(cli);
   if (status == GPNN_OK) {
-    fit_report_found(cli, n, params, a->choose.fit.thin, &report.fit);
+    /* Rows of different groups are no duplicates, however near their levels are to each other. */
+    double thin = gpnn_dataset_has_effects(dataset) ? 0 : a->choose.fit.thin;
+    fit_report_found(cli, n, params, thin, &report.fit);
     fit_report_stack(cli, &report.stack);
     fit_report_result(cli, params, &report);
   }
