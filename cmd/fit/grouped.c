@@ -56,21 +56,38 @@ static enum gpnn_status fit_process(const struct cli *cli, const struct fit_argu
   return status;
 }
 
-/* Says what was found, to whoever asks and in the parameters. */
+/* Tells the standard deviations of effect 'e', from its variances, to whoever asks and in the
+ * parameters. */
+static enum gpnn_status tell_sd(const struct cli *cli, const struct gpnn_dataset *view, size_t e,
+                                const double *variance, struct gpnn_parameters *params,
+                                struct gpnn_error *err)
+{
+  const struct gpnn_group_effect *effect = &view->schema.effects[e];
+  const double unit = params->effects.unit;
+  char name[GPNN_MASK_BYTES];
+  gpnn_schema_effect_name(&view->schema, e, name);
+  double sd = gpnn_effects_unit(view, e, false) * sqrt(unit * variance[0]);
+  cli_note(cli, "group effect %s: sd %.4g", name, sd);
+  enum gpnn_status status = gpnn_parameters_comment(
+      params, err, "group effect %s: sd %.4g in units of the target", name, sd);
+  double of_slopes = effect->has_slope ? gpnn_effects_unit(view, e, true) : 0;
+  if (of_slopes == 0 || status != GPNN_OK) return status;
+  of_slopes *= sqrt(unit * variance[2]);
+  cli_note(cli, "group effect %s: sd %.4g of its slopes", name, of_slopes);
+  return gpnn_parameters_comment(params, err,
+                                 "group effect %s: sd %.4g of its slopes, per unit of the input",
+                                 name, of_slopes);
+}
+
+/* Says what was found. */
 static enum gpnn_status report(const struct cli *cli, const struct gpnn_dataset *view,
                                const struct gpnn_group_effects_report *found,
                                struct gpnn_parameters *params, struct gpnn_error *err)
 {
-  const struct gpnn_effects *effects = &params->effects;
-  const double *variance = effects->variance;
-  char name[GPNN_MASK_BYTES];
-  double sd = view->scaling.y_sd;
+  const double *variance = params->effects.variance;
   enum gpnn_status status = GPNN_OK;
   for (size_t e = 0; e < view->schema.n_effects && status == GPNN_OK; e++) {
-    gpnn_schema_effect_name(&view->schema, e, name);
-    status = gpnn_parameters_comment(params, err, "group effect %s: sd %.4g in units of the target",
-                                     name, sd * sqrt(effects->unit * variance[0]));
-    cli_note(cli, "group effect %s: sd %.4g", name, sd * sqrt(effects->unit * variance[0]));
+    status = tell_sd(cli, view, e, variance, params, err);
     variance += view->schema.effects[e].has_slope ? 3 : 1;
   }
   if (found->n_rows > 0)

@@ -211,6 +211,16 @@ size_t gpnn_effects_n_variances(const struct gpnn_schema *schema)
   return n;
 }
 
+double gpnn_effects_unit(const struct gpnn_dataset *dataset, size_t effect, bool is_slope)
+{
+  const double *weight = dataset->scaling.weight;
+  double unit = dataset->scaling.y_sd;
+  if (!is_slope) return unit;
+  size_t slope = find_coordinate(dataset, dataset->schema.effects[effect].slope);
+  if (slope == SIZE_MAX) return 0;
+  return weight == NULL ? unit : unit * weight[dataset->coordinates[slope].feature];
+}
+
 enum gpnn_status gpnn_effect_design_of(struct gpnn_effect_design *design,
                                        const struct gpnn_dataset *dataset,
                                        const struct gpnn_effects *effects, struct gpnn_error *err)

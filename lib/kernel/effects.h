@@ -111,6 +111,10 @@ struct gpnn_effects {
 /* How many variances the effects of an index have. */
 size_t gpnn_effects_n_variances(const struct gpnn_schema *schema);
 
+/* What a standardised number of an effect is in units of the target: an intercept, or a slope per
+ * unit of its input, of which it is 0 if that does not vary. */
+double gpnn_effects_unit(const struct gpnn_dataset *dataset, size_t effect, bool is_slope);
+
 /* The design that the effects of a dataset's target were estimated with; it must be zeroed.
  * GPNN_EMISMATCH: there is no posterior, or it is that of another index.  GPNN_ENOMEM. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_effect_design_of(struct gpnn_effect_design *design,

@@ -32,17 +32,6 @@ static enum gpnn_status count_rows(struct listing *list, struct gpnn_error *err)
   return enough ? GPNN_OK : gpnn_fail_memory(err, "for the effects");
 }
 
-/* Units of the target that a standardised number of a group is: of a slope per unit of its input.
- */
-static double unit_of(const struct gpnn_dataset *data, const struct gpnn_effect_groups *groups,
-                      bool is_slope)
-{
-  const double *weight = data->scaling.weight;
-  double unit = data->scaling.y_sd;
-  return is_slope && weight != NULL ? unit * weight[data->coordinates[groups->slope].feature]
-                                    : unit;
-}
-
 /* Lists the groups of one effect. */
 static enum gpnn_status add_groups(struct listing *list, size_t effect, struct gpnn_error *err)
 {
@@ -51,7 +40,7 @@ static enum gpnn_status add_groups(struct listing *list, size_t effect, struct g
   for (size_t g = 0; g < groups->n; g++)
     for (size_t k = 0; k < n_terms; k++) {
       size_t column = groups->first + g * groups->width + k;
-      double unit = unit_of(list->dataset, groups, k > 0);
+      double unit = gpnn_effects_unit(list->dataset, effect, k > 0);
       double variance =
           list->effects->unit * gpnn_sparse_factor_inverse_at(&list->factor, column, column);
       struct gpnn_effect_entry entry = {.effect = effect,

@@ -63,6 +63,8 @@ make_model() {
   gpnn-fit -v --effort fast -o more.par more.gpi 2>messages
   grep -F 'group effect school:year: sd' messages
   grep -F 'group effect school(x): sd' messages
+  grep -F 'group effect school(x): sd' messages | grep ' of its slopes$'
+  gpnn-info more.par | grep '^# group effect school(x): sd .* of its slopes, per unit of the input$'
   gpnn-predict -q more.gpi -p more.par test.tsv | awk 'NR <= 271' | gpnn-eval - |
     awk '$1 == "rmse" { exit !($2 < 0.4) }'
   gpnn-info more.gpi | grep -q '^section.EFFE'
