@@ -49,8 +49,9 @@ static void put_classes(struct json *json, const struct gpnn_dataset *view)
 
 static void put_model(struct json *json, const struct gpnn_parameters *parameters)
 {
+  bool has_process = !gpnn_parameters_lack_process(parameters);
   json_open(json, "model", '[');
-  for (size_t k = 0; k < gpnn_parameters_n_members(parameters); k++) {
+  for (size_t k = 0; has_process && k < gpnn_parameters_n_members(parameters); k++) {
     const struct gpnn_parameters *member = gpnn_parameters_member(parameters, k);
     char kernel[GPNN_KERNEL_BYTES];
     gpnn_kernel_write(member->covariance.kernel, member->covariance.smoothness, kernel);

@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "kernel/sight.h"
+
 const char *words_number(char text[WORDS_NUMBER_BYTES], double value)
 {
   static const double largest = 1e15;
@@ -70,7 +72,10 @@ static void put_likelihood(FILE *out, const struct gpnn_parameters *p)
 
 void words_model(FILE *out, const struct gpnn_parameters *parameters)
 {
-  size_t n = gpnn_parameters_n_members(parameters);
+  bool has_process = !gpnn_parameters_lack_process(parameters);
+  size_t n = has_process ? gpnn_parameters_n_members(parameters) : 0;
+  if (parameters->effects.n_variances > 0)
+    fputs(has_process ? "effects of groups; " : "effects of groups, without a process", out);
   if (n > 1) fprintf(out, "the average of %zu: ", n);
   for (size_t k = 0; k < n; k++) {
     if (n > 1) fprintf(out, "%s(%zu) ", k > 0 ? "; " : "", k + 1);
@@ -105,7 +110,7 @@ void words_leading_inputs(FILE *out, const struct gpnn_parameters *parameters,
 {
   enum { MOST = 6 };
   const struct gpnn_parameters *member = find_plain(parameters, dataset);
-  if (member == NULL) return;
+  if (member == NULL || gpnn_parameters_lack_process(member)) return;
   const double *lengthscale = gpnn_covariance_lengthscales(&member->covariance);
   size_t n = dataset->n_groups, last = SIZE_MAX;
   for (size_t shown = 0; shown < MOST && shown < n; shown++) {
@@ -114,8 +119,11 @@ void words_leading_inputs(FILE *out, const struct gpnn_parameters *parameters,
     for (size_t g = 0; g < n; g++) {
       bool is_later = last == SIZE_MAX || lengthscale[g] > lengthscale[last] ||
                       (g > last && lengthscale[g] == lengthscale[last]);
-      if (is_later && (best == SIZE_MAX || lengthscale[g] < lengthscale[best])) best = g;
+      if (is_later && lengthscale[g] < GPNN_SIGHT_UNSEEN &&
+          (best == SIZE_MAX || lengthscale[g] < lengthscale[best]))
+        best = g;
     }
+    if (best == SIZE_MAX) return;
     fprintf(out, "%s%s", shown > 0 ? ", " : "", gpnn_dataset_group_name(dataset, NULL, best, name));
     last = best;
   }

@@ -80,6 +80,19 @@ make_model() {
   gpnn-predict -q flat.gpi -p flat.par flat.tsv | gpnn-eval - | awk '$1 == "rmse" { exit !($2 < 0.55) }'
 }
 
+@test "the report of gpnn says that groups have effects, and whether there is a process" {
+  make_model
+  gpnn --group-effect school train.tsv test.tsv 2>with >out.tsv
+  grep -q '^model  *effects of groups; ' with || complain "$(cat with)"
+  grep '^changes by' with >changes && ! grep -q school changes
+  awk 'BEGIN { srand(3); print "g\tx\ty"; for (i = 0; i < 600; i++) print i % 15 "\t" i % 4 "\t" (i % 15) / 5 + rand() + rand() }' >flat.tsv
+  gpnn --group-effect g --save flat.gpm flat.tsv 2>without
+  grep -q '^model  *effects of groups, without a process; Student' without || complain "$(cat without)"
+  assert_equal "$(grep -c '^changes by' without)" 0
+  gpnn --json --force --group-effect g --save flat.gpm flat.tsv 2>json
+  grep -q '"model": \[\]' json
+}
+
 @test "a group that is missing is one like any other" {
   make_pupils 330 | awk -F '\t' -v OFS='\t' 'NR > 1 && NR % 9 == 0 { $1 = "NA" } NR < 300' >holes.tsv
   gpnn-index -q -y y --group-effect school -o holes.gpi holes.tsv
