@@ -18,10 +18,14 @@
 /* Names that are longer are mistakes, and those of nested members repeat the outer one's. */
 enum { MOST_NAME_BYTES = 1000, PLACE_BYTES = GPNN_MASK_BYTES + 16 };
 
+static const char twice[] = "occurs twice in one object";
+
 struct gpnn_table_json {
   struct gpnn_column_lookup lookup;
-  size_t *seen; /* n_columns: 2 n for the last object, number n, that had it, and one more if it was
-                   in an inner object there; owned */
+  size_t *seen;  /* n_columns: the number of the last object that had it, or an inner object of its
+                    name; owned */
+  size_t *inner; /* n_columns: of the first, by name, of an inner object, that of the last object
+                    that had this, or null in its place; in 'seen' */
   size_t n_objects;
 };
 
@@ -119,15 +123,27 @@ static size_t find_inner(const struct gpnn_column_lookup *lookup, const char *na
   return n;
 }
 
-/* True if the object that is being read has had an inner object of this name with its point. */
-static bool has_had(const struct reading *r, size_t length)
+/* Notes that the object that is being read has a member that is an object, or null in place of it,
+ * whose name with its point is of 'length' bytes; false: it has had one of this name. */
+static bool note_inner(struct reading *r, size_t length)
 {
   const struct gpnn_table_json *json = r->table->json;
   const struct gpnn_column_name *inner;
-  size_t n = find_inner(&json->lookup, r->name, length, &inner);
-  for (size_t i = 0; i < n; i++)
-    if (json->seen[inner[i].position] == 2 * json->n_objects + 1) return true;
-  return false;
+  if (find_inner(&json->lookup, r->name, length, &inner) == 0) return true;
+  size_t *last = &json->inner[inner->position];
+  bool is_first = *last != json->n_objects;
+  *last = json->n_objects;
+  return is_first;
+}
+
+/* Notes that the object that is being read has a member of the name of column 'column'; false: it
+ * has had one. */
+static bool note_column(struct reading *r, size_t column)
+{
+  size_t *last = &r->table->json->seen[column];
+  bool is_first = *last != r->table->json->n_objects;
+  *last = r->table->json->n_objects;
+  return is_first;
 }
 
 static bool begin_object(struct reading *r)
@@ -136,9 +152,12 @@ static bool begin_object(struct reading *r)
   if (r->depth == 2) return refuse(r, "is nested more than two deep");
   if (r->depth++ == 0) return true;
   if (r->name_length == MOST_NAME_BYTES) return refuse(r, "has too long a name");
+  size_t column;
+  bool is_known = r->table->n_columns > 0, is_first = true;
+  if (is_known && gpnn_column_lookup_count(&r->table->json->lookup, r->name, &column) > 0)
+    is_first = note_column(r, column);
   r->name[r->name_length] = '.';
-  if (r->table->n_columns > 0 && has_had(r, r->name_length + 1))
-    return refuse(r, "occurs twice in one object");
+  if (is_known && !(note_inner(r, r->name_length + 1) && is_first)) return refuse(r, twice);
   r->outer_length = r->name_length + 1;
   return true;
 }
@@ -279,13 +298,14 @@ static enum gpnn_status index_names(struct gpnn_table *table, struct gpnn_error 
     if (strcmp(name, json->lookup.sorted[i - 1].name) != 0) continue;
     begin(&r, table, NULL, err);
     take_name(&r, name, strlen(name));
-    refuse(&r, "occurs twice in one object");
+    refuse(&r, twice);
     return r.status;
   }
-  json->seen = calloc(n, sizeof *json->seen);
+  json->seen = gpnn_alloc(n, 2, sizeof *json->seen);
   if (!table->values.is_plain) table->numbers = gpnn_alloc(n, 1, sizeof *table->numbers);
   if (json->seen == NULL || (!table->values.is_plain && table->numbers == NULL))
     return gpnn_fail_memory(err, "for the columns of a table");
+  json->inner = json->seen + n;
   return GPNN_OK;
 }
 
@@ -353,11 +373,11 @@ static bool take_value(struct reading *r, bool is_number, const char *text, size
     r->name[r->name_length] = '.';
     bool lacks_inner = r->depth == 1 && length == 0 &&
                        find_inner(&json->lookup, r->name, r->name_length + 1, &inner) > 0;
-    return lacks_inner || refuse(r, "is not in the first object, which names the columns; give it "
-                                    "there too, as null");
+    if (lacks_inner) return note_inner(r, r->name_length + 1) || refuse(r, twice);
+    return refuse(r, "is not in the first object, which names the columns; give it there too, as "
+                     "null");
   }
-  if (json->seen[column] / 2 == json->n_objects) return refuse(r, "occurs twice in one object");
-  json->seen[column] = 2 * json->n_objects + (r->depth == 2);
+  if (!note_column(r, column)) return refuse(r, twice);
   table->fields[column] = (struct gpnn_field){text, length};
   if (is_number && table->numbers != NULL &&
       gpnn_number_read(text, length, &table->numbers[column]) != GPNN_NUMBER_OK)

@@ -155,7 +155,12 @@ static void a_name_has_one_value(void **state)
   assert_bad("{\"a\":1,\"a\":1}", "t.jsonl:2: column 'a': occurs twice in one object");
   assert_bad("{\"a\":1,\"b\":{\"c\":1,\"c\":null}}", "column 'b.c': occurs twice in one object");
   assert_bad("{\"b\":{\"c\":1},\"b\":{}}", "column 'b': occurs twice in one object");
+  assert_bad("{\"b\":{},\"b\":{\"c\":1}}", "column 'b': occurs twice in one object");
+  assert_bad("{\"b\":null,\"b\":{\"c\":1}}", "column 'b': occurs twice in one object");
+  assert_bad("{\"b\":null,\"b\":null}", "column 'b': occurs twice in one object");
   assert_bad("{\"b.c\":1,\"b\":{\"c\":1}}", "column 'b.c': occurs twice in one object");
+  assert_shows("{\"a\":null,\"a\":{\"b\":1}}", "a|a.b\n1!");
+  assert_shows("{\"a\":{\"b\":1},\"a\":2}", "a.b|a\n1!");
   assert_refused("{\"a\":1,\"b\":2,\"a\":1}", "t.jsonl:1: column 'a': occurs twice in one object");
 }
 
