@@ -20,11 +20,13 @@ bool workflow_resolve(const struct cli *cli, void *arguments)
 {
   const char *train = cli_operand(cli, 0), *test = cli->n_operands > 1 ? cli->operands[1] : NULL;
   const char *misplaced = steps_misplaced(cli, test != NULL);
-  (void)arguments;
+  const char *save = ((const struct workflow_arguments *)arguments)->save;
   if (misplaced == NULL && test == NULL && strcmp(cli->output, "-") != 0) misplaced = "output";
   if (misplaced != NULL)
     return cli_refuse(cli, "--%s is for predictions: name a table to predict after \"%s\"",
                       misplaced, train);
+  if (save != NULL && strcmp(save, "-") == 0)
+    return cli_refuse(cli, "a model is a binary file: name it with --save FILE");
   if (test != NULL && strcmp(train, "-") == 0 && strcmp(test, "-") == 0)
     return cli_refuse(cli, "both tables cannot be standard input");
   return cli_check_overwrite(cli, cli->output, train) &&

@@ -167,6 +167,7 @@ with_gap() {
     gpnn -q --effort fast --save kept.gpm -o kept.gpm train.tsv test.tsv
   mkdir kept
   assert_fails 2 'is where the model will be kept' gpnn -q --effort fast --save kept/m.gpm -o ./kept/../kept/m.gpm train.tsv test.tsv
+  assert_fails 2 'a model is a binary file: name it' gpnn --save - train.tsv
   assert_fails 1 'kept: is a directory: name a file' gpnn --save kept train.tsv
   gpnn -q --effort fast --save kept/m.gpm -o kept/p.tsv train.tsv test.tsv
   assert_equal "$(ls -A kept)" $'m.gpm\np.tsv'
