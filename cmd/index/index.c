@@ -87,6 +87,8 @@ static bool resolve_index(const struct cli *cli, const struct index_arguments *a
   const char *parameters = a->metric != NULL ? a->metric : a->pack;
   const char *of_table = cli_misplaced(cli, CLI_OF_TABLE | CLI_OF_TEXT);
   const char *of_search = a->pack != NULL ? cli_misplaced(cli, CLI_OF_OWN) : NULL;
+  if (cli->n_operands == 0)
+    return cli_refuse(cli, "--%s reads an index: name it after the options", name);
   if (a->metric != NULL && a->pack != NULL)
     return cli_refuse(cli, "--metric keeps the parameters that an index has: give it or --pack");
   if (of_table == NULL && a->metric != NULL && cli_given(cli, "skip-bad")) of_table = "skip-bad";

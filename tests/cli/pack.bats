@@ -172,6 +172,8 @@ EOF
   assert_fails 2 '"t.fit" is an input' gpnn-index --pack t.fit -o t.fit t.gpi
   assert_fails 2 '--pack leaves the search as it is, but --recall applies to it' gpnn-index --pack t.fit --recall 1 -o x.gpm t.gpi
   assert_fails 2 '--pack reads an index, but --target applies to a table' gpnn-index --pack t.fit -y y -o x.gpm t.gpi
+  assert_fails 2 '--pack reads an index: name it' gpnn-index --pack t.fit -o x.gpm
+  assert_fails 2 '--metric reads an index: name it' gpnn-index --metric t.fit -o x.gpi
   assert_fails 2 '--metric keeps the parameters' gpnn-index --pack t.fit --metric t.fit -o x.gpm t.gpi
   assert_fails 2 '--metric reads an index, but --skip-bad applies to a table' gpnn-index --metric t.fit --skip-bad -o x.gpm t.gpi
   assert_fails 1 't.gpi: has no parameters that were packed with it' gpnn-info --unpack t.gpi
