@@ -113,8 +113,8 @@ enum gpnn_status info_write_effects(const struct cli *cli, const struct info_arg
 {
   struct opened opened = {.without_model = "it has no group effects"};
   struct table table = {0};
-  enum gpnn_status status =
-      open_files(cli, cli_operand(cli, 0), a->effects, a->verify, &opened, err);
+  const char *index = cli->n_operands == 0 ? a->effects : cli_operand(cli, 0);
+  enum gpnn_status status = open_files(cli, index, a->effects, a->verify, &opened, err);
   if (status == GPNN_OK) status = check(&opened, err);
   if (status == GPNN_OK) status = cli_open_output(cli->output, &table.output, err);
   table.names_targets = opened.n > 1;

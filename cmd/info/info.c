@@ -574,7 +574,7 @@ bool info_resolve(const struct cli *cli, void *arguments)
     return cli_refuse(cli, "--unpack prints parameters as they are: give it alone");
   if (a->effects != NULL && (a->json || a->unpack))
     return cli_refuse(cli, "--effects writes a table: give it alone");
-  if (a->effects != NULL && cli->n_operands == 0)
+  if (a->effects != NULL && cli->n_operands == 0 && !gpnn_index_recognise(a->effects))
     return cli_refuse(cli, "--effects is about an index: give that as well");
   if (a->effects != NULL && !cli_check_overwrite(cli, cli->output, a->effects)) return false;
   a->is_index = gpnn_index_recognise(path) || a->verify || a->unpack;

@@ -162,6 +162,7 @@ make_model() {
   gpnn-predict -q pupils.gpi -p pupils.cal test.tsv | cmp - packed.tsv
   gpnn-info --effects pupils.cal pupils.gpi >league.tsv
   gpnn-info --effects pupils.gpm pupils.gpm | cmp - league.tsv
+  gpnn-info --effects pupils.gpm | cmp - league.tsv
 }
 
 @test "slopes stay where inputs are seen by their scores" {
