@@ -50,6 +50,9 @@ static enum gpnn_status take_points(struct linear *run, const struct gpnn_channe
   const struct gpnn_dataset *rows = channel->dataset;
   if (channel->parameters->n_members > 0)
     return gpnn_fail(err, GPNN_EINVAL, "a stack has a covariance for each of its members");
+  if (channel->parameters->effects.n_variances > 0)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "groups of rows have effects, which are not in this covariance");
   if (rows->stored != NULL && run->a->rows > 0)
     return gpnn_fail(err, GPNN_EINVAL, "option --rows: a model file has no training rows");
   if (rows->stored != NULL) return gpnn_inducing_system(channel, n, x, &run->diagonal, err);

@@ -171,6 +171,7 @@ make_model() {
   gpnn-index -q -y y --group-effect 'g(x)' -o slopes.gpi slopes.tsv
   gpnn-fit -q --effort fast -o slopes.par slopes.gpi
   gpnn-predict -q --loo slopes.gpi -p slopes.par | gpnn-eval - | awk '$1 == "rmse" { exit !($2 < 0.15) }'
+  assert_fails 2 'groups of rows have effects, which are not in this covariance' gpnn-linear logdet -p slopes.par slopes.gpi
   assert_fails 1 'no input has scores' gpnn-fit --input-scores only -o x.par slopes.gpi
   assert_fails 2 'do not go together with --row-weights' gpnn-fit --row-weights yes -o x.par slopes.gpi
 }
