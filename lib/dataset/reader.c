@@ -19,6 +19,7 @@ enum gpnn_status gpnn_reader_open(struct gpnn_reader *reader, const struct gpnn_
   struct gpnn_reader opened = {.dataset = dataset, .table = table};
   opened.reads_regressors = reads_regressors && dataset->n_regressors > 0;
   enum gpnn_status status = gpnn_schema_match(&dataset->schema, table, &opened.map, err);
+  opened.map.takes_levels = !dataset->drops_missing && dataset->x != NULL;
   if (status == GPNN_OK && opened.reads_regressors)
     status = gpnn_schema_require_regressors(&dataset->schema, &opened.map, table, err);
   if (status == GPNN_OK) {

@@ -36,7 +36,9 @@ struct gpnn_reader {
 /*
  * Finds the columns of 'dataset' in 'table'.  'reader' must be zeroed.  With 'reads_regressors',
  * for parameters whose mean has regressors, those are required and read; otherwise they are
- * ignored.  GPNN_EMISMATCH names the columns that are missing (gpnn_schema_match()).  GPNN_ENOMEM.
+ * ignored.  A category may be missing where training rows may lack some, as a level of its own; of
+ * other inputs see gpnn_reader_take_missing().  GPNN_EMISMATCH names the columns that are missing
+ * (gpnn_schema_match()).  GPNN_ENOMEM.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_open(struct gpnn_reader *reader,
                                                   const struct gpnn_dataset *dataset,
@@ -55,8 +57,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_reader_read(const struct gpnn_reader *read
                                                   double *regressors, double *noise,
                                                   size_t *n_unseen, struct gpnn_error *err);
 
-/* From now on inputs may be missing, if rows that lack some can be predicted (dataset/missing.h):
- * 'x' has NaN for them. */
+/* From now on all inputs may be missing, if rows that lack some can be predicted
+ * (dataset/missing.h): 'x' has NaN for them. */
 void gpnn_reader_take_missing(struct gpnn_reader *reader);
 
 /* From now on the offset of target 't', of which there is one, is neither required nor read. */

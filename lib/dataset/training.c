@@ -22,7 +22,7 @@ enum gpnn_status gpnn_training_begin(struct gpnn_training *training, const struc
   if (status == GPNN_OK) status = gpnn_spool_create(&training->read, beside, training->watch, err);
   if (status == GPNN_OK) status = gpnn_spool_create(&training->rows, beside, training->watch, err);
   training->dataset.drops_missing = roles->missing == GPNN_MISSING_DROP;
-  training->map.takes_missing = !training->dataset.drops_missing;
+  training->map.takes_levels = training->map.takes_missing = !training->dataset.drops_missing;
   training->n_others = schema->n_more + schema->n_regressors + schema->has_noise +
                        schema->n_offsets + schema->has_exposure + schema->has_by;
   training->width = schema->n_inputs + 1 + training->n_others;

@@ -188,9 +188,9 @@ struct gpnn_columns_map {
   struct gpnn_level_order *orders; /* owned, one for each input */
   size_t n_targets;
   struct gpnn_level_order *classes; /* owned, one for each target */
-  bool takes_missing; /* an input may be missing: a number, a date, a position or a code is NaN
-                         then, and a category has the level "".  Set by the caller; false: such
-                         rows are bad */
+  /* What may be missing; set by the caller.  Rows that lack other inputs are bad. */
+  bool takes_levels;  /* a category or a group with effects: it has the level "" then */
+  bool takes_missing; /* a number, a date, a position or a code: it is NaN then */
 };
 
 /*

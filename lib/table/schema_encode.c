@@ -38,7 +38,7 @@ static const struct gpnn_field *level_field(const struct gpnn_columns_map *map,
   static const struct gpnn_field empty = {"", 0};
   if (!gpnn_field_is_missing(table, field)) return field;
   bool may_lack = column->kind == GPNN_COLUMN_CATEGORY || column->kind == GPNN_COLUMN_EFFECT;
-  return map->takes_missing && may_lack ? &empty : NULL;
+  return map->takes_levels && may_lack ? &empty : NULL;
 }
 
 /* Reads a category's level into '*level'; '*is_known' is false if training has not seen it. */

@@ -149,6 +149,25 @@ holes() {
   done
 }
 
+@test "a category that is missing is a level for whatever reads rows" {
+  awk 'BEGIN { srand(2); print "kind\tgroup\tx\ty"
+    for (i = 0; i < 300; i++) { k = i % 3; g = i % 7; x = rand()
+      print (k ? "k" k : "NA") "\t" (g ? "g" g : "") "\t" x "\t" k + g / 3 + x + rand() / 9 } }' >levels.tsv
+  gpnn-index -q --one-hot kind --drop group -o kinds.gpi levels.tsv
+  gpnn-index -q --one-hot kind --group-effect group -o groups.gpi levels.tsv
+  for name in kinds groups; do
+    gpnn-fit -q --effort fast -m 20 $name.gpi >$name.par
+    gpnn-calibrate -q --with levels.tsv -p $name.par $name.gpi >$name.cal
+    gpnn-predict -q -p $name.cal $name.gpi levels.tsv | gpnn-eval - | awk '$1 == "rmse" { exit !($2 < 0.8) }'
+    gpnn-explain importance -q --with levels.tsv -p $name.cal $name.gpi >/dev/null
+  done
+  gpnn-predict -q --samples 2 -p kinds.par kinds.gpi levels.tsv >draws
+  assert_equal "$(wc -l <draws)" 301
+  gpnn-index -q --missing drop --skip-bad=all --one-hot kind --drop group -o drop.gpi levels.tsv
+  gpnn-fit -q --effort fast -m 20 drop.gpi >drop.par
+  assert_fails 1 "levels.tsv:2: column 'kind': missing value" gpnn-calibrate --with levels.tsv -p drop.par drop.gpi
+}
+
 @test "whatever predicts rows only together, or without training rows, says what is missing" {
   make_holes 300 0 >train.tsv
   printf 'a\tb\tc\td\n1\tNA\tup\t1\n' >rows.tsv
