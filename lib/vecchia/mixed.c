@@ -55,7 +55,8 @@ static enum gpnn_status invert_covariances(struct state *state, double *log_dete
     struct gpnn_sparse_blocks *block = &state->blocks[g];
     double determinant = block->width == 1 ? d[0] : d[0] * d[3] - d[1] * d[1];
     if (!(d[0] > 0 && determinant > 0 && isfinite(determinant)))
-      return gpnn_fail(err, GPNN_ENUMERIC, "factor '%s': its covariance is not positive definite",
+      return gpnn_fail(err, GPNN_ENUMERIC,
+                       "group effect '%s': its covariance is not positive definite",
                        state->data->factor[g - 1].name);
     block->value[0] = (block->width == 1 ? 1 : d[3]) / determinant;
     block->value[1] = block->width == 1 ? 0 : -d[1] / determinant;
@@ -267,12 +268,14 @@ static enum gpnn_status check_factors(const struct gpnn_mixed_data *data, struct
     const struct gpnn_mixed_factor *factor = &data->factor[g];
     if (factor->n_levels < 2)
       return gpnn_fail(err, GPNN_EDATA,
-                       "factor '%s' has one level only, which the constant stands for already",
+                       "group effect '%s' has one level only, which the constant stands for "
+                       "already: leave it out",
                        factor->name);
     if (factor->n_levels * factor->width >= data->rows.n)
-      return gpnn_fail(err, GPNN_EDATA,
-                       "factor '%s' has %zu effects in %zu rows, which cannot be told from noise",
-                       factor->name, factor->n_levels * factor->width, data->rows.n);
+      return gpnn_fail(
+          err, GPNN_EDATA,
+          "group effect '%s' has %zu effects in %zu rows, which cannot be told from noise",
+          factor->name, factor->n_levels * factor->width, data->rows.n);
   }
   return GPNN_OK;
 }

@@ -125,7 +125,7 @@ make_model() {
   assert_fails 2 'crosses more than 3 columns' gpnn-index -y y --group-effect school:year:x:school -o x.gpi train.tsv
   awk -F '\t' -v OFS='\t' 'NR > 1 { $1 = "all" } 1' train.tsv >constant.tsv
   gpnn-index -q -y y --group-effect school -o constant.gpi constant.tsv
-  assert_fails 1 "'school' has one level only" gpnn-fit -o x.par constant.gpi
+  assert_fails 1 "group effect 'school' has one level only" gpnn-fit -o x.par constant.gpi
   awk -F '\t' -v OFS='\t' 'NR > 1 { $1 = "s" NR } 1' train.tsv >own.tsv
   gpnn-index -q -y y --group-effect school -o own.gpi own.tsv
   assert_fails 1 "'school' has 360 effects in 324 rows" gpnn-fit -o x.par own.gpi

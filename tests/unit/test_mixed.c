@@ -439,9 +439,11 @@ static void what_cannot_be_told_apart_is_refused(void **state)
 {
   (void)state;
   struct table t = balanced(1, 20, 0, 1);
-  check_refused(&t, GPNN_EDATA, "factor 'group' has one level only, which the constant stands");
+  check_refused(&t, GPNN_EDATA,
+                "group effect 'group' has one level only, which the constant stands");
   t = balanced(20, 1, 0, 1);
-  check_refused(&t, GPNN_EDATA, "factor 'group' has 20 effects in 20 rows, which cannot be told");
+  check_refused(&t, GPNN_EDATA,
+                "group effect 'group' has 20 effects in 20 rows, which cannot be told");
   t = drawn(2, 2, 0, NULL, NULL, 1);
   check_refused(&t, GPNN_EDATA, "2 rows are too few for 2 fixed effects");
   t = balanced(4, 5, 0, 1);
