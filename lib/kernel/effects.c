@@ -248,6 +248,16 @@ static bool has_any(const struct gpnn_effect_groups *groups, size_t n, const uin
   return false;
 }
 
+/* By how much the variance of a new group exceeds that among 'n' groups, from which it was
+ * estimated: it is that of Student's t with n - 1 degrees of freedom, which is infinite for 3
+ * groups or fewer. */
+static double widening(size_t n)
+{
+  enum { FEWEST = 4 };
+  double degrees = (double)(n < FEWEST ? FEWEST : n) - 1;
+  return degrees / (degrees - 2);
+}
+
 double gpnn_effects_unseen(const struct gpnn_effect_design *design,
                            const struct gpnn_effects *effects, const double *x, size_t n,
                            const uint32_t *columns)
@@ -258,7 +268,7 @@ double gpnn_effects_unseen(const struct gpnn_effect_design *design,
     const struct gpnn_effect_groups *groups = &design->groups[e];
     double slope = slope_of(groups, x), own = variance[0];
     if (groups->has_slope) own += 2 * slope * variance[1] + slope * slope * variance[2];
-    if (!has_any(groups, n, columns)) total += own;
+    if (!has_any(groups, n, columns)) total += widening(groups->n) * own;
     variance += groups->has_slope ? 3 : 1;
   }
   return total;

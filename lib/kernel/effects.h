@@ -123,7 +123,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_effect_design_of(struct gpnn_effect_design
                                                        struct gpnn_error *err);
 
 /* The variance, in units of effects->unit, of the effects that a row 'x' has no group of among the
- * 'n' columns that gpnn_effect_design_row() gave it, as training has not seen the group. */
+ * 'n' columns that gpnn_effect_design_row() gave it, as training has not seen the group: that of
+ * the effect, the larger the fewer groups it was estimated from (gpnn-methods(7), section 6). */
 double gpnn_effects_unseen(const struct gpnn_effect_design *design,
                            const struct gpnn_effects *effects, const double *x, size_t n,
                            const uint32_t *columns);

@@ -76,6 +76,16 @@ static void estimate(struct rows *r)
   assert_true(report.has_process && report.neighbours == N - 1);
 }
 
+/* The covariance of the effects of two rows of one group. */
+static double group_variance(const struct rows *r, const double *a, const double *b)
+{
+  const struct gpnn_effects *effects = &r->params.effects;
+  double own = effects->variance[0];
+  if (r->effect.has_slope)
+    own += (a[0] + b[0]) * effects->variance[1] + a[0] * b[0] * effects->variance[2];
+  return effects->unit * own;
+}
+
 /* The covariance of the function with effects and fixed part at two rows. */
 static double covariance(const struct rows *r, const double *a, const double *b)
 {
@@ -83,11 +93,8 @@ static double covariance(const struct rows *r, const double *a, const double *b)
   const struct gpnn_effects *effects = &r->params.effects;
   const struct gpnn_covariance *c = &r->params.covariance;
   double distance = fabs(a[0] - b[0]) / r->lengthscale[0], root = sqrt(3) * distance;
-  double own = effects->variance[0];
-  if (r->effect.has_slope)
-    own += (a[0] + b[0]) * effects->variance[1] + a[0] * b[0] * effects->variance[2];
-  return c->kernelscale * (1 + root) * exp(-root) +
-         effects->unit * (prior + (a[1] == b[1] ? own : 0));
+  return c->kernelscale * (1 + root) * exp(-root) + effects->unit * prior +
+         (a[1] == b[1] ? group_variance(r, a, b) : 0);
 }
 
 /* Mean and variance of the function at a row given all training rows but one (N: none). */
@@ -110,6 +117,8 @@ static void predict_densely(const struct rows *r, const double *x, size_t but, d
   gpnn_cholesky_solve(n, k, w);
   *mean = 0;
   *variance = covariance(r, x, x);
+  /* What a fifth group has is known from four: t with 3 degrees of freedom. */
+  if (x[1] == 0) *variance += 2 * group_variance(r, x, x);
   for (size_t i = 0; i < n; i++) {
     *mean += w[i] * y[i];
     *variance -= w[i] * at[i];
