@@ -136,25 +136,19 @@ static enum gpnn_status transform_targets(struct opened *opened, struct gpnn_err
   return GPNN_OK;
 }
 
-/* Finds the channels, and warns of parameters that name another index, or refuses them. */
+/* Finds the channels, and warns of a calibration of another model file. */
 static enum gpnn_status find_channels(const struct cli *cli, struct opened *opened,
                                       struct gpnn_error *err)
 {
   const char *name = name_of(opened->parameters_path);
-  bool other_index = false;
+  bool other_model = false;
   opened->channels = gpnn_alloc(opened->n, 1, sizeof *opened->channels);
   if (opened->channels == NULL) return gpnn_fail_memory(err, "for the targets");
   enum gpnn_status status = gpnn_channels_find(opened->dataset, opened->n, opened->parameters,
-                                               opened->channels, &other_index, err);
+                                               opened->channels, &other_model, err);
   if (status != GPNN_OK) return gpnn_prefix(err, status, "%s", name);
-  if (other_index && opened->needs_own_index)
-    return gpnn_fail(err, GPNN_EMISMATCH,
-                     "%s: made from another index than %s: fit it, or calibrate what was fitted to "
-                     "it",
-                     name, gpnn_index_path(opened->index));
-  if (other_index)
-    cli_warn(cli, "%s: made from another %s than %s", name,
-             opened->dataset->stored == NULL ? "index" : "model", gpnn_index_path(opened->index));
+  if (other_model)
+    cli_warn(cli, "%s: made from another model than %s", name, gpnn_index_path(opened->index));
   return GPNN_OK;
 }
 

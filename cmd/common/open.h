@@ -19,7 +19,6 @@ struct opened {
                                   with commas between; NULL: all that there are parameters of */
   const char *without_model;   /* borrowed; what to do instead, if a model file will not do; NULL:
                                   it will */
-  bool needs_own_index;        /* parameters of another index are refused, not warned of */
   const char *parameters_path; /* borrowed; NULL: those that the index or model file has itself */
   struct gpnn_index *index;
   const struct gpnn_dataset *dataset;   /* of the index, all rows, and transformed as the

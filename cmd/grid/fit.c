@@ -66,13 +66,13 @@ static enum gpnn_status grid_fit_solve(const struct cli *cli, const struct gpnn_
 {
   struct gpnn_transformed *transformed = NULL;
   struct gpnn_channel channel;
-  bool other_index;
+  bool other_model;
   enum gpnn_status status = gpnn_state_new(state, dataset->fingerprint, err);
   if (status == GPNN_OK)
     status = gpnn_channels_transform(dataset, 1, params, NULL, &transformed, err);
   if (status == GPNN_OK && transformed != NULL) dataset = gpnn_transformed_dataset(transformed);
   if (status == GPNN_OK)
-    status = gpnn_channels_find(dataset, 1, params, &channel, &other_index, err);
+    status = gpnn_channels_find(dataset, 1, params, &channel, &other_model, err);
   if (status == GPNN_OK) status = solve(cli, &channel, *state, err);
   gpnn_transformed_free(transformed);
   return status;

@@ -312,8 +312,7 @@ static enum gpnn_status change_metric(const struct cli *cli, struct index_argume
 static enum gpnn_status pack(const struct cli *cli, const struct index_arguments *a,
                              struct gpnn_error *err)
 {
-  struct opened old = {.without_model = "it has parameters of its own already",
-                       .needs_own_index = true};
+  struct opened old = {.without_model = "it has parameters of its own already"};
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->pack, false, &old, err);
   if (status == GPNN_OK)
     status = pack_write(&old, a->skip_bad != SKIP_NONE, NULL, a->output, &unfinished, err);

@@ -152,9 +152,9 @@ static enum gpnn_status put_targets(struct facts *facts, const struct gpnn_datas
   facts_open_part(facts, "models", '[');
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
     struct gpnn_channel channel;
-    bool other_index;
+    bool other_model;
     parameters[t].provenance.has_index = false; /* which the model came from, but does not need */
-    status = gpnn_channels_find(dataset, 1, &parameters[t], &channel, &other_index, err);
+    status = gpnn_channels_find(dataset, 1, &parameters[t], &channel, &other_model, err);
     if (status == GPNN_OK) put_target(facts, channel.dataset, &parameters[t]);
   }
   facts_close_part(facts, ']');

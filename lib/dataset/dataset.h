@@ -129,10 +129,11 @@ struct gpnn_dataset {
                                   GPNN_DATASET_ALL_ROWS */
   bool is_partial;             /* rows that lack the target have been left out, and a
                                   search over the others is built when asked for */
-  uint64_t fingerprint;        /* hashes of the columns, in the upper 32 bits, and of rows,
-                                  targets, regressors, noise, calibration rows and scaling,
-                                  in the lower; not of the search.  The same data and options
-                                  have the same fingerprint; 0: none */
+  uint64_t fingerprint;        /* hashes of the columns and their scaling, in the upper 32 bits,
+                                  and of rows, targets, regressors, noise and calibration rows,
+                                  in the lower; not of the search.  Parameters compare the upper
+                                  half, numbers that belong to rows both.  The same data and
+                                  options have the same fingerprint; 0: none */
   const struct gpnn_dataset_source *source; /* the other views and the search; NULL: there is one
                                                target, and a search is built when asked for */
   const struct gpnn_transform

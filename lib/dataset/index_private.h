@@ -52,8 +52,8 @@ struct gpnn_index {
 
 /* ---- the fingerprint ----------------------------------------------------------------------- */
 
-/* Columns and rows have separate hashes, so that parameters can distinguish an index with other
- * columns from one with other rows.  Begins zeroed; then for each hashed section in turn
+/* Columns with their scaling and rows have separate hashes, so that parameters can distinguish an
+ * index with other columns from one with other rows.  Begins zeroed; then for each hashed section in turn
  * gpnn_fingerprint_begin() and any number of gpnn_fingerprint_add(). */
 struct gpnn_fingerprint {
   uint64_t columns, rest;

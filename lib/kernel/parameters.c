@@ -197,10 +197,10 @@ static enum gpnn_status check_member(const struct gpnn_parameters *params,
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "the parameters have %zu coefficients, a %s mean has %zu with this index",
                      params->mean.n_coefficients, gpnn_mean_names[params->mean.kind], width);
-  /* The upper half is the hash of the columns (dataset/dataset.h). */
+  /* The upper half is the hash of columns and scaling (dataset/dataset.h). */
   if (params->provenance.has_index && params->provenance.index >> 32 != dataset->fingerprint >> 32)
     return gpnn_fail(err, GPNN_EMISMATCH,
-                     "the parameters were made from an index of other columns");
+                     "the parameters were made from an index of other columns, or of other scaling");
   return GPNN_OK;
 }
 
@@ -215,7 +215,7 @@ static enum gpnn_status check_effects(const struct gpnn_parameters *params,
 }
 
 enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
-                                       const struct gpnn_dataset *dataset, bool *other_index,
+                                       const struct gpnn_dataset *dataset, bool *other_model,
                                        struct gpnn_error *err)
 {
   enum gpnn_status status = check_family(params, dataset, err);
@@ -227,7 +227,8 @@ enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
       status = gpnn_prefix(err, status, "member %zu of the parameters", k + 1);
   }
   if (status != GPNN_OK) return status;
-  *other_index = params->provenance.has_index && params->provenance.index != dataset->fingerprint;
+  *other_model = dataset->stored != NULL && params->provenance.has_index &&
+                 params->provenance.index != dataset->fingerprint;
   return GPNN_OK;
 }
 

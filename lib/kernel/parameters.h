@@ -11,10 +11,10 @@
  *   struct gpnn_parameters *params = NULL;
  *   size_t n = 0; // targets
  *   struct gpnn_error err;
- *   bool other_index = false;
+ *   bool other_model = false;
  *   enum gpnn_status status = gpnn_parameters_read(&params, &n, path, &err);
  *   if (status == GPNN_OK)
- *     status = gpnn_parameters_check(&params[0], dataset, &other_index, &err);
+ *     status = gpnn_parameters_check(&params[0], dataset, &other_model, &err);
  *   ... use params[0] ...
  *   gpnn_parameters_free(params, n);
  *
@@ -368,15 +368,16 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters 
 /*
  * Checks that parameters, with all their members, fit a dataset.  GPNN_EMISMATCH: they have the
  * wrong number of lengthscales or coefficients, a rotation of the wrong size, were made from an
- * index of other columns, are of classes where the target is a number, of others than the target
- * has, or of a number where it holds classes; or they are of a grid where the dataset is rows, of
- * rows where it is a grid, or of a grid with other factors; or they have a family where it is no
- * model file's, or none where it is.  On success '*other_index' says whether
- * they were made from another index of the same columns, which deserves a warning.
+ * index of other columns or scaling, are of classes where the target is a number, of others than the
+ * target has, or of a number where it holds classes; or they are of a grid where the dataset is
+ * rows, of rows where it is a grid, or of a grid with other factors; or they have a family where it
+ * is no model file's, or none where it is.  An index of other rows that are scaled alike is as good
+ * as their own.  On success '*other_model' says whether they calibrate another model file, which
+ * deserves a warning.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_check(const struct gpnn_parameters *params,
                                                        const struct gpnn_dataset *dataset,
-                                                       bool *other_index, struct gpnn_error *err);
+                                                       bool *other_model, struct gpnn_error *err);
 
 /* "collapsed", "svgp", "diag", "tucker", "augmented": as the line of the text has it; NULL of none.
  */

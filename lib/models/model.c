@@ -257,7 +257,7 @@ static bool is_transformed_alike(const struct gpnn_dataset *view,
 
 static enum gpnn_status find_channel(const struct gpnn_dataset *dataset,
                                      const struct gpnn_parameters *parameters,
-                                     struct gpnn_channel *channel, bool *other_index,
+                                     struct gpnn_channel *channel, bool *other_model,
                                      struct gpnn_error *err)
 {
   const struct gpnn_dataset *view;
@@ -269,20 +269,20 @@ static enum gpnn_status find_channel(const struct gpnn_dataset *dataset,
     return gpnn_fail(err, GPNN_EINVAL, "the inputs are not seen as the parameters say");
   if (!is_transformed_alike(view, parameters))
     return gpnn_fail(err, GPNN_EINVAL, "the target is not transformed as the parameters say");
-  *other_index = *other_index || other;
+  *other_model = *other_model || other;
   *channel = (struct gpnn_channel){view, parameters};
   return GPNN_OK;
 }
 
 enum gpnn_status gpnn_channels_find(const struct gpnn_dataset *dataset, size_t n,
                                     const struct gpnn_parameters *parameters,
-                                    struct gpnn_channel *channels, bool *other_index,
+                                    struct gpnn_channel *channels, bool *other_model,
                                     struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  *other_index = false;
+  *other_model = false;
   for (size_t c = 0; c < n && status == GPNN_OK; c++)
-    status = find_channel(dataset, &parameters[c], &channels[c], other_index, err);
+    status = find_channel(dataset, &parameters[c], &channels[c], other_model, err);
   return status;
 }
 

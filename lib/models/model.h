@@ -26,14 +26,14 @@
  *   struct gpnn_model *model = NULL;
  *   struct gpnn_counts counts = {0};
  *   struct gpnn_error err;
- *   bool other_index;
+ *   bool other_model;
  *   double mean, variance;
  *   const struct gpnn_model_options options = {.threads = 1};
  *   const struct gpnn_query query = {.n = 1, .x = x};
  *   const struct gpnn_latent latent = {.mean = &mean, .variance = &variance};
  *   const struct gpnn_dataset *dataset = gpnn_index_dataset(index);
  *   enum gpnn_status status =
- *       gpnn_channels_find(dataset, 1, &parameters, &channel, &other_index, &err);
+ *       gpnn_channels_find(dataset, 1, &parameters, &channel, &other_model, &err);
  *   if (status == GPNN_OK) status = gpnn_model_new(&model, 1, &channel, &options, &err);
  *   if (status == GPNN_OK) status = gpnn_model_predict(model, &query, &latent, &counts, &err);
  *   gpnn_model_free(model);
@@ -220,15 +220,15 @@ gpnn_channels_transform(const struct gpnn_dataset *dataset, size_t n,
 
 /*
  * Fills 'channels' (n), pairing each of 'parameters' (n) with the dataset's view of the target that
- * they name, or of the first target if they name none.  '*other_index' becomes true if any of them
- * were fitted to another index with the same columns, which deserves a warning.
+ * they name, or of the first target if they name none.  '*other_model' becomes true if any of them
+ * calibrate another model file, which deserves a warning.
  * GPNN_EMISMATCH: there is no such target, or the parameters do not fit the dataset.  GPNN_EINVAL:
  * the target is transformed otherwise than the parameters say (gpnn_channels_transform()).
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_channels_find(const struct gpnn_dataset *dataset, size_t n,
                                                     const struct gpnn_parameters *parameters,
                                                     struct gpnn_channel *channels,
-                                                    bool *other_index, struct gpnn_error *err);
+                                                    bool *other_model, struct gpnn_error *err);
 
 /*
  * Makes the model that suits the parameters of all 'n' > 0 channels, which must match their

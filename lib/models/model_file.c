@@ -82,13 +82,13 @@ static enum gpnn_status complete(const struct gpnn_dataset *dataset,
                                          ? gpnn_dataset_target(dataset, 0)
                                          : gpnn_dataset_find_target(dataset, params->target);
   struct latents latents = {0};
-  bool other_index;
+  bool other_model;
   if (found == NULL)
     return gpnn_fail(err, GPNN_EMISMATCH, "the index has no such target as the parameters");
   struct gpnn_dataset view = *found;
   view.stored = &stored;
   const struct gpnn_channel channel = {&view, params};
-  enum gpnn_status status = gpnn_parameters_check(params, &view, &other_index, err);
+  enum gpnn_status status = gpnn_parameters_check(params, &view, &other_model, err);
   if (status == GPNN_OK && !latents_alloc(&latents, view.n_calibration))
     status = gpnn_fail_memory(err, MEMORY_FOR);
   if (status == GPNN_OK) status = predict(&channel, threads, &latents, err);

@@ -73,8 +73,8 @@ static enum gpnn_status time_predict(const struct gpnn_index *index,
   const struct gpnn_model_options options = {.neighbours = m, .threads = 1};
   struct gpnn_model *model = NULL;
   struct gpnn_channel channel;
-  bool other_index;
-  enum gpnn_status status = gpnn_channels_find(c, 1, params, &channel, &other_index, err);
+  bool other_model;
+  enum gpnn_status status = gpnn_channels_find(c, 1, params, &channel, &other_model, err);
   if (status == GPNN_OK) status = gpnn_model_new(&model, 1, &channel, &options, err);
   if (status != GPNN_OK) return status;
   double *mean = gpnn_alloc(c->n_calibration, 2, sizeof *mean);

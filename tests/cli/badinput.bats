@@ -288,13 +288,12 @@ par() {
   par "$(printf 'x%.0s' {1..5000})" && check '^c.par:1: unknown name "x{60}\.\.\.": is this a table'
 }
 
-@test "parameters of another index cause a warning if columns agree, and an error otherwise" {
+@test "parameters of an index of other columns or scaling are refused" {
   fixture
   gpnn-index -s 9 -o other.gpi train.tsv
   { cat t.par; printf 'index\t%s\n' "$(gpnn-info other.gpi | value fingerprint)"; } >other.par
-  gpnn-predict t.gpi -p other.par test.tsv >out.tsv 2>err.txt
-  assert_equal "$(cat err.txt)" 'gpnn-predict: other.par: made from another index than t.gpi'
-  assert_sane out.tsv
+  assert_fails 1 '^other.par: the parameters were made from an index of other columns, or of other scaling' \
+    gpnn-predict t.gpi -p other.par test.tsv
   sed '1s/x1/z1/' train.tsv >renamed.tsv
   gpnn-index -o renamed.gpi renamed.tsv
   assert_fails 1 '^other.par: the parameters were made from an index of other columns' \

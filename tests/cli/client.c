@@ -41,8 +41,8 @@ static enum gpnn_status make(struct gpnn_model **model, const struct gpnn_datase
 {
   struct gpnn_model_options options = {0};
   struct gpnn_channel channel;
-  bool other_index;
-  enum gpnn_status status = gpnn_channels_find(dataset, 1, params, &channel, &other_index, err);
+  bool other_model;
+  enum gpnn_status status = gpnn_channels_find(dataset, 1, params, &channel, &other_model, err);
   options.threads = 1;
   return status == GPNN_OK ? gpnn_model_new(model, 1, &channel, &options, err) : status;
 }

@@ -69,7 +69,7 @@ fit() {
   assert_fails 1 "use the file that gpnn-fit wrote" gpnn-predict t.gpi -p text.par test.tsv
   make_classes 310 2 >more.tsv
   gpnn-index -q --calibration-rows 0 -o other.gpi more.tsv
-  assert_fails 1 "omega was learnt for the rows of another index" \
+  assert_fails 1 "index of other columns, or of other scaling" \
     gpnn-predict -q other.gpi -p t.par test.tsv
   head -c 700 t.par >cut.par
   assert_fails 1 "truncated" gpnn-predict t.gpi -p cut.par test.tsv

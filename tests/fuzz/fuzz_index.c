@@ -337,9 +337,9 @@ static void use_model(const struct gpnn_dataset *dataset)
       gpnn_parameters_read_text(&params, &n, "model", stored->text, stored->length, &err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
     struct gpnn_channel channel;
-    bool other_index;
+    bool other_model;
     params[t].provenance.has_index = false;
-    status = gpnn_channels_find(dataset, 1, &params[t], &channel, &other_index, &err);
+    status = gpnn_channels_find(dataset, 1, &params[t], &channel, &other_model, &err);
     if (status == GPNN_OK) use_channel(&channel);
   }
   if (status != GPNN_OK) fuzz_expect_failure(status, &err);
@@ -358,8 +358,8 @@ static void use_packed(const struct gpnn_dataset *dataset)
       &params, &n, &state, "model", packed->parameters, packed->parameters_length, &err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++) {
     struct gpnn_channel channel;
-    bool other_index;
-    status = gpnn_channels_find(dataset, 1, &params[t], &channel, &other_index, &err);
+    bool other_model;
+    status = gpnn_channels_find(dataset, 1, &params[t], &channel, &other_model, &err);
   }
   if (status != GPNN_OK) fuzz_expect_failure(status, &err);
   gpnn_parameters_free(params, n);

@@ -15,9 +15,9 @@ static inline enum gpnn_status make_model_with(struct gpnn_model **model,
                                                struct gpnn_error *error)
 {
   struct gpnn_channel channel;
-  bool other_index;
+  bool other_model;
   enum gpnn_status status =
-      gpnn_channels_find(dataset, 1, parameters, &channel, &other_index, error);
+      gpnn_channels_find(dataset, 1, parameters, &channel, &other_model, error);
   return status == GPNN_OK ? gpnn_model_new(model, 1, &channel, &options, error) : status;
 }
 

@@ -986,13 +986,19 @@ static void all_that_is_there_enters_the_fingerprint(void **state)
                           besides.calibration_regressors,
                           besides.calibration_noise,
                           besides.offset,
-                          besides.calibration_offset,
-                          &place->dataset.scaling.regressors[2].mean,
-                          &place->dataset.scaling.more[1].sd};
+                          besides.calibration_offset};
+  double *const scaling[] = {&place->dataset.scaling.regressors[2].mean,
+                             &place->dataset.scaling.more[1].sd, &place->dataset.scaling.mean[0],
+                             &place->dataset.scaling.y_sd};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++, last = now) {
     *rows[i] += 1;
     now = fingerprint_now(place, GPNN_SEARCH_FLAT);
     assert_true(now != last && now >> 32 == last >> 32);
+  }
+  for (size_t i = 0; i < sizeof scaling / sizeof *scaling; i++, last = now) {
+    *scaling[i] += 1;
+    now = fingerprint_now(place, GPNN_SEARCH_FLAT);
+    assert_true(now >> 32 != last >> 32 && (uint32_t)now == (uint32_t)last);
   }
   besides.row_group[3] = 1;
   now = fingerprint_now(place, GPNN_SEARCH_FLAT);

@@ -184,25 +184,28 @@ static void a_model_reports_what_it_was_made_from(void **state)
   fixture_free(&f);
 }
 
-static void parameters_of_an_unknown_target_or_another_index_are_reported(void **state)
+static void parameters_of_an_unknown_target_or_another_model_are_reported(void **state)
 {
   (void)state;
   struct fixture f;
   struct gpnn_channel channel;
-  bool other_index;
+  bool other_model;
   char nobody[] = "nobody";
   fixture_new(&f, N, D, C, 1);
   struct gpnn_parameters p = parameters();
   p.target = nobody;
-  assert_fails(gpnn_channels_find(f.data, 1, &p, &channel, &other_index, &err), GPNN_EMISMATCH,
+  assert_fails(gpnn_channels_find(f.data, 1, &p, &channel, &other_model, &err), GPNN_EMISMATCH,
                "no target 'nobody'");
   p.target = NULL;
-  assert_ok(gpnn_channels_find(f.data, 1, &p, &channel, &other_index, &err));
-  assert_false(other_index);
+  assert_ok(gpnn_channels_find(f.data, 1, &p, &channel, &other_model, &err));
+  assert_false(other_model);
   p.provenance.has_index = true;
-  p.provenance.index = f.data->fingerprint ^ 1; /* other rows of the same columns */
-  assert_ok(gpnn_channels_find(f.data, 1, &p, &channel, &other_index, &err));
-  assert_true(other_index);
+  p.provenance.index = f.data->fingerprint ^ 1; /* other rows that are scaled alike */
+  assert_ok(gpnn_channels_find(f.data, 1, &p, &channel, &other_model, &err));
+  assert_false(other_model);
+  p.provenance.index = f.data->fingerprint ^ (uint64_t)1 << 32;
+  assert_fails(gpnn_channels_find(f.data, 1, &p, &channel, &other_model, &err), GPNN_EMISMATCH,
+               "other columns, or of other scaling");
   fixture_free(&f);
 }
 
@@ -253,7 +256,7 @@ int main(void)
       cmocka_unit_test(without_neighbours_the_misfit_is_one_and_the_distance_infinite),
       cmocka_unit_test(a_model_with_other_parameters_leaves_the_first_unchanged),
       cmocka_unit_test(a_model_reports_what_it_was_made_from),
-      cmocka_unit_test(parameters_of_an_unknown_target_or_another_index_are_reported),
+      cmocka_unit_test(parameters_of_an_unknown_target_or_another_model_are_reported),
       cmocka_unit_test(states_with_senseless_numbers_are_refused),
       cmocka_unit_test(no_rows_give_no_predictions),
   };

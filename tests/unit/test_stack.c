@@ -244,12 +244,12 @@ static void channels_may_have_different_numbers_of_members(void **state)
   struct gpnn_model *model = NULL, *other = NULL;
   struct prediction alone;
   double mean[CHANNELS * POINTS], variance[CHANNELS * POINTS], again[CHANNELS * POINTS];
-  bool other_index;
+  bool other_model;
   const struct gpnn_model_options options = {.threads = 1};
   fixture_new(&f, N, D, POINTS, 1);
   struct gpnn_query query = points_of(&f);
   for (size_t c = 0; c < CHANNELS; c++) params[c] = make_stack(n_members[c]);
-  assert_ok(gpnn_channels_find(f.data, CHANNELS, params, channels, &other_index, &err));
+  assert_ok(gpnn_channels_find(f.data, CHANNELS, params, channels, &other_model, &err));
   assert_ok(gpnn_model_new(&model, CHANNELS, channels, &options, &err));
   assert_ok(gpnn_model_with(model, channels, &other, &err));
   const struct gpnn_latent latent = {.mean = mean, .variance = variance};

@@ -130,9 +130,9 @@ static enum gpnn_status make_all(const struct several *s, int threads, struct gp
 {
   const struct gpnn_model_options options = {.threads = threads};
   struct gpnn_channel channels[TARGETS];
-  bool other_index;
+  bool other_model;
   enum gpnn_status status =
-      gpnn_channels_find(s->f.data, TARGETS, s->params, channels, &other_index, error);
+      gpnn_channels_find(s->f.data, TARGETS, s->params, channels, &other_model, error);
   return status == GPNN_OK ? gpnn_model_new(model, TARGETS, channels, &options, error) : status;
 }
 
@@ -259,9 +259,9 @@ static void targets_with_the_same_metric_share_a_search(void **state)
   const struct gpnn_model_options options = {.threads = 1};
   struct gpnn_channel channels[TARGETS];
   void *local = NULL, *other = NULL;
-  bool other_index;
+  bool other_model;
   several_new(&s, false);
-  assert_ok(gpnn_channels_find(s.f.data, TARGETS, s.params, channels, &other_index, &err));
+  assert_ok(gpnn_channels_find(s.f.data, TARGETS, s.params, channels, &other_model, &err));
   assert_ok(gpnn_local_ops.make(&local, TARGETS, channels, &options, &err));
   assert_int_equal(((struct gpnn_local *)local)->n_metrics, 1);
   assert_ok(gpnn_local_ops.with(local, channels, &other, &err));
