@@ -106,9 +106,7 @@ enum gpnn_status explain_number_rows(const struct explaining *e, uint64_t **numb
   if (status != GPNN_OK) return status;
   uint64_t *found = gpnn_alloc(e->view->n, 1, sizeof *found);
   for (size_t row = 0; row < all->n && found != NULL; row++) {
-    while (held_out != NULL && n_before < all->n_calibration &&
-           held_out[n_before] == row + n_before)
-      n_before++;
+    while (n_before < all->n_calibration && held_out[n_before] == row + n_before) n_before++;
     if (!isnan(y[row]) && n < e->view->n) found[n++] = row + n_before + 1;
   }
   free(held_out);

@@ -77,8 +77,8 @@ enum gpnn_status explain_sobol(struct explaining *e, struct gpnn_error *err);
  * seen through a transform. */
 bool explain_is_warped(const struct explaining *e);
 
-/* Finds the number of each training row of the target in the table that the index was made from or,
- * if that is not known, among its training rows: '*number', which the caller frees. */
+/* Finds the number of each training row of the target in the table that the index was made from:
+ * '*number', which the caller frees. */
 GPNN_MUST_CHECK enum gpnn_status explain_number_rows(const struct explaining *e, uint64_t **number,
                                                      struct gpnn_error *err);
 

@@ -153,7 +153,7 @@ enum gpnn_status source_write_names(const struct source *s, struct sink *sink,
                                     struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  if (s->a->loo) return sink_text(sink, s->held_out != NULL ? "row" : "training_row", err);
+  if (s->a->loo) return sink_text(sink, "row", err);
   for (size_t i = 0; s->table == NULL && i < s->opened->dataset->schema.n_inputs; i++) {
     status = sink_text(sink, s->opened->dataset->schema.inputs[i].name, err);
     if (status != GPNN_OK) return status;
@@ -181,10 +181,9 @@ enum gpnn_status source_locate(const struct source *s, const struct batch *batch
                                enum gpnn_status status, struct gpnn_error *err)
 {
   const char *name = s->table == NULL ? cli_operand(s->cli, 0) : gpnn_table_name(s->table);
-  const char *row = s->table != NULL      ? gpnn_table_before_line(s->table)
-                    : !s->a->loo          ? ": cell "
-                    : s->held_out != NULL ? ": row "
-                                          : ": training row ";
+  const char *row = s->table != NULL ? gpnn_table_before_line(s->table)
+                    : s->a->loo      ? ": row "
+                                     : ": cell ";
   if (batch->first == batch->last)
     return gpnn_prefix(err, status, "%s%s%zu", name, row, batch->first);
   return gpnn_prefix(err, status, "%s%s%zu-%zu", name, row, batch->first, batch->last);

@@ -38,8 +38,7 @@ struct source {
   bool is_apart;      /* targets have different ones (cmd/predict/together.h) */
   size_t next;        /* the row to read next */
   size_t *next_of;    /* owned; for each target, its number among the rows that have the target */
-  uint64_t *held_out; /* owned; rows of the training table that are not training rows, ascending;
-                         NULL: not known */
+  uint64_t *held_out; /* owned; rows of the training table that are not training rows, ascending */
   size_t n_held_out_before; /* how many of these precede 'next' */
 
   /* Cells, of which 'next' is the number of the next. */

@@ -18,12 +18,10 @@ enum gpnn_status source_training_open(struct source *s, struct gpnn_error *err)
   return gpnn_training_held_out(s->opened->dataset, &s->held_out, err);
 }
 
-/* Advances to the next training row, and returns the number that it has in its table or, if that is
- * not known, among the training rows. */
+/* Advances to the next training row, and returns the number that it has in its table. */
 static uint64_t take_number(struct source *s)
 {
-  size_t n_held_out = s->held_out == NULL ? 0 : s->opened->dataset->n_calibration;
-  while (s->n_held_out_before < n_held_out &&
+  while (s->n_held_out_before < s->opened->dataset->n_calibration &&
          s->held_out[s->n_held_out_before] == s->next + s->n_held_out_before)
     s->n_held_out_before++;
   return ++s->next + s->n_held_out_before;

@@ -111,10 +111,9 @@ struct gpnn_dataset {
   const double *calibration_noise;      /* as 'noise' for these rows, or NULL */
   const double *calibration_offset;     /* as 'offset' for these rows, or NULL */
   const double *calibration_exposure;   /* as 'exposure' for these rows, or NULL */
-  size_t n_exchanged;                   /* classes that would have been held out altogether */
-  const uint64_t *exchanged;            /* 2 by n_exchanged: rows of the table that were drawn to be
-                                           held out, and those held out in their place, from 0 among
-                                           rows that are not skipped; NULL: none */
+  const uint64_t *held_out; /* n_calibration: the number of each among all rows, those of training
+                               and these in the order of the table, from 0 and without those that
+                               were left out; NULL: the numbers that 'seed' draws */
   const double *calibration_more;       /* n_more by n_calibration, or NULL */
   struct gpnn_schema schema;            /* columns of the table */
   struct gpnn_scaling scaling;          /* table units <-> standardised units */

@@ -340,7 +340,7 @@ void gpnn_index_close(struct gpnn_index *index)
   free(index->coordinates);
   gpnn_scores_release(&index->scores);
   free(index->provenance);
-  free(index->exchanged);
+  free(index->held_out);
   free(index->present);
   for (size_t a = 0; a < index->n_factor_names; a++) free(index->factor_name[a]);
   free(index->factor_name);

@@ -37,7 +37,7 @@ struct gpnn_index {
   struct gpnn_coordinate *coordinates; /* owned; dataset.coordinates */
   struct gpnn_scores scores;           /* dataset.scores points to it, if there are any */
   char *provenance;                    /* owned; dataset.provenance */
-  uint64_t *exchanged;                 /* owned; dataset.exchanged; NULL: none */
+  uint64_t *held_out;                  /* owned; dataset.held_out */
   struct gpnn_index_present *present;  /* owned; for each target; NULL: all rows have all of them */
   struct gpnn_grid grid;               /* dataset.grid points to it, if the file is a grid */
   struct gpnn_grid_factor *factor;     /* owned; those of the grid */
@@ -56,6 +56,7 @@ struct gpnn_index {
  * index with other columns from one with other rows.  Begins zeroed; then for each hashed section in turn
  * gpnn_fingerprint_begin() and any number of gpnn_fingerprint_add(). */
 struct gpnn_fingerprint {
+  bool is_earlier; /* of files in which the scaling is in the hash of rows */
   uint64_t columns, rest;
 };
 
@@ -93,7 +94,12 @@ struct gpnn_index_writing {
 };
 
 /* The hash of the fingerprint that a section goes into. */
-enum gpnn_index_hash { GPNN_INDEX_UNHASHED, GPNN_INDEX_COLUMNS, GPNN_INDEX_REST };
+enum gpnn_index_hash {
+  GPNN_INDEX_UNHASHED,
+  GPNN_INDEX_COLUMNS,
+  GPNN_INDEX_SCALING, /* that of the columns */
+  GPNN_INDEX_REST
+};
 
 /* What the numbers of a section of rows are besides finite; targets may be missing. */
 enum gpnn_index_numbers {

@@ -195,20 +195,33 @@ static enum gpnn_status verify_parts(const struct gpnn_index *index, struct gpnn
                    gpnn_container_path(index->container));
 }
 
-enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, enum gpnn_container_kind kind,
-                                   struct gpnn_error *err)
+/* Compares the fingerprint, that of earlier files if 'is_earlier'. */
+static enum gpnn_status verify_fingerprint(const struct gpnn_index *index,
+                                           enum gpnn_container_kind kind, bool is_earlier,
+                                           bool *agrees, struct gpnn_error *err)
 {
-  struct gpnn_fingerprint fingerprint = {0};
-  const struct gpnn_container *container = index->container;
+  struct gpnn_fingerprint fingerprint = {.is_earlier = is_earlier};
   const struct gpnn_index_section *section;
   enum gpnn_status status = GPNN_OK;
-  for (size_t i = 0; i < gpnn_container_count(container) && status == GPNN_OK; i++)
-    status = gpnn_container_check(container, gpnn_container_get(container, i), err);
   for (size_t i = 0; (section = gpnn_index_section_at(i)) != NULL && status == GPNN_OK; i++)
     if (gpnn_index_may_have(kind, section) && section->hash != GPNN_INDEX_UNHASHED)
       status = verify_section(index, section, &fingerprint, err);
+  *agrees = gpnn_fingerprint_value(&fingerprint) == gpnn_container_fingerprint(index->container);
+  return status;
+}
+
+enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, enum gpnn_container_kind kind,
+                                   struct gpnn_error *err)
+{
+  const struct gpnn_container *container = index->container;
+  bool agrees = false;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0; i < gpnn_container_count(container) && status == GPNN_OK; i++)
+    status = gpnn_container_check(container, gpnn_container_get(container, i), err);
+  if (status == GPNN_OK) status = verify_fingerprint(index, kind, false, &agrees, err);
+  if (status == GPNN_OK && !agrees) status = verify_fingerprint(index, kind, true, &agrees, err);
   if (status != GPNN_OK) return status;
-  if (gpnn_fingerprint_value(&fingerprint) != gpnn_container_fingerprint(container))
+  if (!agrees)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: the fingerprint is wrong",
                      gpnn_container_path(container));
   status = verify_row_groups(index, err);

@@ -109,31 +109,29 @@ static void decode_dropping(struct cursor *cursor, struct gpnn_index *index)
   index->dataset.drops_missing = true;
 }
 
-static bool has_exchanged(const struct gpnn_index_contents *contents)
+static bool has_held_out(const struct gpnn_index_contents *contents)
 {
-  return contents->dataset->n_exchanged > 0;
+  return contents->dataset->held_out != NULL;
 }
 
-static void compose_exchanged(struct blob *blob, const struct gpnn_index_contents *contents)
+static void compose_held_out(struct blob *blob, const struct gpnn_index_contents *contents)
 {
   const struct gpnn_dataset *dataset = contents->dataset;
-  for (size_t i = 0; i < 2 * dataset->n_exchanged; i++) put_u64(blob, dataset->exchanged[i]);
+  for (size_t i = 0; i < dataset->n_calibration; i++) put_u64(blob, dataset->held_out[i]);
 }
 
-/* Rows that were drawn to be held out, and those held out in their place. */
-static void decode_exchanged(struct cursor *cursor, struct gpnn_index *index)
+/* The numbers of the rows that are held out. */
+static void decode_held_out(struct cursor *cursor, struct gpnn_index *index)
 {
-  enum { PAIR_BYTES = 16 };
   struct gpnn_dataset *dataset = &index->dataset;
-  size_t n = cursor->left / PAIR_BYTES, n_rows = dataset->n + dataset->n_calibration;
-  require(cursor, n > 0 && n <= dataset->n_calibration);
-  index->exchanged = take_array(cursor, 2 * n, sizeof *index->exchanged, sizeof *index->exchanged);
-  for (size_t i = 0; i < 2 * n && index->exchanged != NULL; i++) {
-    index->exchanged[i] = take_u64(cursor);
-    require(cursor, index->exchanged[i] < n_rows);
+  size_t c = dataset->n_calibration;
+  index->held_out = take_array(cursor, c, sizeof *index->held_out, sizeof *index->held_out);
+  require(cursor, c > 0);
+  for (size_t i = 0; i < c && index->held_out != NULL; i++) {
+    index->held_out[i] = take_u64(cursor);
+    require(cursor, index->held_out[i] < dataset->n + c);
   }
-  dataset->n_exchanged = n;
-  dataset->exchanged = index->exchanged;
+  dataset->held_out = index->held_out;
 }
 
 static bool is_partial(const struct gpnn_index_contents *contents)
@@ -612,13 +610,13 @@ static const struct gpnn_index_section sections[] = {
     {CRITICAL("EFFE", 0, INDEX, COLUMNS), CODED_ELSEWHERE(effects), .has = gpnn_index_has_effects},
     {CRITICAL("NOTA", 0, INDEX | GRID | MODEL, UNHASHED), CODED_ELSEWHERE(notation),
      .has = gpnn_index_has_notation},
-    {CRITICAL("STDZ", 0, INDEX | GRID | MODEL, COLUMNS), CODED(scaling)},
-    {CRITICAL("LIMS", 0, INDEX | MODEL, COLUMNS), STEP(LIMITS)},
-    {CRITICAL("TAIL", 0, INDEX | MODEL, COLUMNS), STEP(TAILS)},
-    {CRITICAL("MOMS", 0, INDEX | MODEL, COLUMNS), CODED(moments), .has = gpnn_index_has_roles},
+    {CRITICAL("STDZ", 0, INDEX | GRID | MODEL, SCALING), CODED(scaling)},
+    {CRITICAL("LIMS", 0, INDEX | MODEL, SCALING), STEP(LIMITS)},
+    {CRITICAL("TAIL", 0, INDEX | MODEL, SCALING), STEP(TAILS)},
+    {CRITICAL("MOMS", 0, INDEX | MODEL, SCALING), CODED(moments), .has = gpnn_index_has_roles},
     {CRITICAL("DROP", 0, INDEX, REST), .has = drops_missing, .compose = compose_nothing,
      .decode = decode_dropping},
-    {CRITICAL("EXCH", 0, INDEX, REST), CODED(exchanged), .has = has_exchanged},
+    {CRITICAL("HELD", 0, INDEX, REST), CODED(held_out), .has = has_held_out},
     {CRITICAL("HAVE", 0, INDEX, REST), CODED(present), .has = is_partial},
     {CRITICAL("FACT", 0, GRID, COLUMNS), CODED_ELSEWHERE(factors)},
     {CRITICAL("GRID", 0, GRID, REST), CODED_ELSEWHERE(grid)},
@@ -763,9 +761,11 @@ void gpnn_fingerprint_begin(struct gpnn_fingerprint *print,
 void gpnn_fingerprint_add(struct gpnn_fingerprint *print, const struct gpnn_index_section *section,
                           const void *bytes, size_t length)
 {
-  if (section->hash == GPNN_INDEX_COLUMNS)
+  bool is_of_columns = section->hash == GPNN_INDEX_COLUMNS ||
+                       (section->hash == GPNN_INDEX_SCALING && !print->is_earlier);
+  if (is_of_columns)
     print->columns = mix(print->columns, bytes, length);
-  else if (section->hash == GPNN_INDEX_REST)
+  else if (section->hash != GPNN_INDEX_UNHASHED)
     print->rest = mix(print->rest, bytes, length);
 }
 

@@ -163,15 +163,21 @@ static enum gpnn_status choose_rows(const struct gpnn_training *training,
 /* Draws the rows to hold out, 'c' of them or, of rows in groups, about as many; 'rows' lacks them.
  */
 static enum gpnn_status hold_out(struct gpnn_training *training, uint64_t seed, size_t c,
-                                 struct gpnn_training_rows *rows, uint64_t **drawn,
-                                 uint64_t **held_out, struct gpnn_error *err)
+                                 struct gpnn_training_rows *rows, uint64_t **held_out,
+                                 struct gpnn_error *err)
 {
+  enum gpnn_status status;
+  bool is_special = rows->schema->has_by || training->set != NULL;
+  uint64_t **drawn = &training->drawn;
   rows->n_held_out = c;
-  if (rows->schema->has_by || training->set != NULL)
-    return gpnn_training_draw_groups(training, seed, c, &rows->n_held_out, drawn, held_out, err);
-  enum gpnn_status status = draw(training->n, seed, c, drawn, held_out, err);
-  if (status != GPNN_OK || !training->has_classes) return status;
-  return gpnn_training_keep_classes(training, rows, c, *drawn, *held_out, err);
+  if (is_special)
+    status = gpnn_training_draw_groups(training, seed, c, &rows->n_held_out, drawn, held_out, err);
+  else
+    status = draw(training->n, seed, c, drawn, held_out, err);
+  if (status == GPNN_OK && !is_special && training->has_classes)
+    status = gpnn_training_keep_classes(training, rows, c, *drawn, *held_out, &is_special, err);
+  if (is_special && rows->n_held_out > 0) training->dataset.held_out = *drawn;
+  return status;
 }
 
 /* Finds out whether targets may decide which rows are here or held out, where they are to be
@@ -201,7 +207,7 @@ static enum gpnn_status finish(struct gpnn_training *training,
                                const struct gpnn_training_options *options, struct gpnn_error *err)
 {
   struct gpnn_dataset *dataset = &training->dataset;
-  uint64_t *drawn = NULL, *held_out = NULL;
+  uint64_t *held_out = NULL;
   size_t c;
   enum gpnn_status status = choose_rows(training, options, &c, err);
   if (status == GPNN_OK) status = gpnn_training_sort_classes(training, err);
@@ -215,7 +221,7 @@ static enum gpnn_status finish(struct gpnn_training *training,
                                     .n_features = gpnn_schema_features(&dataset->schema),
                                     .all_numbers = are_numbers(&dataset->schema)};
   if (status == GPNN_OK)
-    status = hold_out(training, options->seed, c, &rows, &drawn, &held_out, err);
+    status = hold_out(training, options->seed, c, &rows, &held_out, err);
   if (status == GPNN_OK) {
     rows.held_out = held_out;
     dataset->n = training->n - rows.n_held_out;
@@ -223,8 +229,7 @@ static enum gpnn_status finish(struct gpnn_training *training,
     dataset->seed = options->seed;
     status = complete(training, options, &rows, err);
   }
-  if (status == GPNN_OK) status = standardise(training, options, &rows, drawn, err);
-  free(drawn);
+  if (status == GPNN_OK) status = standardise(training, options, &rows, training->drawn, err);
   free(held_out);
   return status;
 }
@@ -239,31 +244,22 @@ enum gpnn_status gpnn_training_finish(struct gpnn_training *training,
   return status == GPNN_OK ? GPNN_OK : gpnn_prefix(err, status, "%s", table_name);
 }
 
-/* Exchanges drawn rows as training did. */
-static void exchange(const struct gpnn_dataset *dataset, uint64_t *drawn, uint64_t *ascending)
-{
-  size_t c = dataset->n_calibration;
-  for (size_t e = 0; e < dataset->n_exchanged; e++)
-    for (size_t i = 0; i < c; i++)
-      if (drawn[i] == dataset->exchanged[2 * e]) drawn[i] = dataset->exchanged[2 * e + 1];
-  if (dataset->n_exchanged == 0) return;
-  memcpy(ascending, drawn, c * sizeof *drawn);
-  qsort(ascending, c, sizeof *ascending, gpnn_compare_uint64s);
-}
-
 enum gpnn_status gpnn_training_held_out(const struct gpnn_dataset *dataset, uint64_t **held_out,
                                         struct gpnn_error *err)
 {
   size_t c = dataset->n_calibration;
-  uint64_t *drawn = NULL;
-  *held_out = NULL;
-  if (dataset->row_group != NULL && c > 0) return GPNN_OK;
-  enum gpnn_status status = draw(dataset->n + c, dataset->seed, c, &drawn, held_out, err);
-  if (status == GPNN_OK) exchange(dataset, drawn, *held_out);
+  uint64_t *drawn = NULL, *ascending = NULL;
+  enum gpnn_status status = draw(dataset->n + c, dataset->seed, c, &drawn, &ascending, err);
+  if (status == GPNN_OK && dataset->held_out != NULL) {
+    memcpy(ascending, dataset->held_out, c * sizeof *ascending);
+    qsort(ascending, c, sizeof *ascending, gpnn_compare_uint64s);
+  }
   free(drawn);
-  if (status == GPNN_OK) return GPNN_OK;
-  free(*held_out);
-  *held_out = NULL;
+  if (status != GPNN_OK) {
+    free(ascending);
+    ascending = NULL;
+  }
+  *held_out = ascending;
   return status;
 }
 
@@ -274,7 +270,7 @@ void gpnn_training_release(struct gpnn_training *training)
     free(training->targets[t].number);
   }
   free(training->targets);
-  free(training->exchanged);
+  free(training->drawn);
   gpnn_schema_release(&training->dataset.schema);
   gpnn_scaling_release(&training->dataset.scaling);
   free(training->coordinates);

@@ -90,7 +90,7 @@ struct gpnn_training {
   bool has_classes;                     /* a target is classes */
   bool has_bad_classes;         /* there are too many of them, or all rows are of one, or each
                                    of another: why reading or finishing failed */
-  uint64_t *exchanged;          /* owned; that of the dataset */
+  uint64_t *drawn;              /* owned; the numbers of the rows held out, in their order */
   struct gpnn_spool read, rows; /* rows as read; standardised, one column array after another */
   double *held_out;             /* owned; the calibration rows, likewise */
   struct gpnn_groups groups;    /* of all rows read */
@@ -174,7 +174,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_read(struct gpnn_training *traini
  * are passed over.  If this leaves too few rows, the smallest of these is held out too, unless
  * fewer than half of all rows would remain.  Without groups, each class keeps a training row as far
  * as possible: where all its rows would be held out, one of them changes places with the next row
- * that can be spared ('exchanged' of the dataset).
+ * that can be spared.
  *
  * Classes are sorted.  GPNN_EDATA: all rows are of one class, or each of another.
  *
@@ -191,11 +191,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_finish(struct gpnn_training *trai
                                                       struct gpnn_error *err);
 
 /*
- * Which rows an index made by gpnn_training_finish() holds out for calibration: their numbers among
- * those that were read and not left out, from 0 and ascending, in '*held_out', which the caller
- * frees.  The others are its training rows, in their order.  NULL if whole groups were held out:
- * how large they were is not in the index, and which rows they are follows from that.
- * GPNN_ENOMEM: '*held_out' is NULL.
+ * Which rows of a dataset are held out for calibration: their numbers among those that were read
+ * and not left out, from 0 and ascending, in '*held_out', which the caller frees.  The others are
+ * its training rows, in their order.  GPNN_ENOMEM: '*held_out' is NULL.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_held_out(const struct gpnn_dataset *dataset,
                                                         uint64_t **held_out,

@@ -160,8 +160,6 @@ struct exchange {
   size_t c; /* held out */
   uint64_t *drawn, *ascending;
   size_t *n_left; /* owned; for each target, GPNN_LEVELS_MAX classes */
-  size_t n_exchanged, capacity;
-  uint64_t *exchanged; /* owned */
 };
 
 static size_t n_targets(const struct exchange *exchange)
@@ -216,22 +214,14 @@ static size_t find_spare(const struct exchange *exchange, size_t row)
 }
 
 /* Holds out 'other' in place of the row that was drawn as number 'i'. */
-static enum gpnn_status replace(struct exchange *exchange, size_t i, size_t other,
-                                struct gpnn_error *err)
+static void replace(struct exchange *exchange, size_t i, size_t other)
 {
-  size_t row = (size_t)exchange->drawn[i], n = exchange->n_exchanged;
-  if (!gpnn_grow(&exchange->exchanged, &exchange->capacity, 2 * (n + 1),
-                 sizeof *exchange->exchanged))
-    return gpnn_fail_memory(err, "for the calibration rows");
-  exchange->exchanged[2 * n] = row;
-  exchange->exchanged[2 * n + 1] = other;
-  exchange->n_exchanged++;
+  size_t row = (size_t)exchange->drawn[i];
   exchange->drawn[i] = other;
   memcpy(exchange->ascending, exchange->drawn, exchange->c * sizeof *exchange->drawn);
   qsort(exchange->ascending, exchange->c, sizeof *exchange->ascending, gpnn_compare_uint64s);
   count_row(exchange, row, true);
   count_row(exchange, other, false);
-  return GPNN_OK;
 }
 
 /* Counts the training rows of each class. */
@@ -248,22 +238,20 @@ static void count_rows(struct exchange *exchange)
 enum gpnn_status gpnn_training_keep_classes(struct gpnn_training *training,
                                             const struct gpnn_training_rows *rows, size_t c,
                                             uint64_t *drawn, uint64_t *ascending,
-                                            struct gpnn_error *err)
+                                            bool *are_exchanged, struct gpnn_error *err)
 {
   struct exchange exchange = {
       .rows = rows, .n = training->n, .c = c, .drawn = drawn, .ascending = ascending};
   exchange.n_left = gpnn_alloc(n_targets(&exchange), GPNN_LEVELS_MAX, sizeof *exchange.n_left);
   if (exchange.n_left == NULL) return gpnn_fail_memory(err, "for the classes");
-  enum gpnn_status status = GPNN_OK;
   count_rows(&exchange);
-  for (size_t i = 0; i < c && status == GPNN_OK; i++) {
+  for (size_t i = 0; i < c; i++) {
     if (!is_scarce(&exchange, (size_t)drawn[i], 0)) continue;
     size_t other = find_spare(&exchange, (size_t)drawn[i]);
-    if (other != SIZE_MAX) status = replace(&exchange, i, other, err);
+    if (other == SIZE_MAX) continue;
+    replace(&exchange, i, other);
+    *are_exchanged = true;
   }
-  training->exchanged = exchange.exchanged;
-  training->dataset.exchanged = exchange.exchanged;
-  training->dataset.n_exchanged = exchange.n_exchanged;
   free(exchange.n_left);
-  return status;
+  return GPNN_OK;
 }

@@ -113,10 +113,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_sort_classes(struct gpnn_training
                                                             struct gpnn_error *err);
 
 /* Lets each class keep a training row, as far as possible, by exchanging rows of 'drawn' and of
- * 'ascending', the 'c' rows to hold out.  GPNN_ENOMEM. */
+ * 'ascending', the 'c' rows to hold out; '*are_exchanged' becomes true if any are.  GPNN_ENOMEM. */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_training_keep_classes(struct gpnn_training *training, const struct gpnn_training_rows *rows,
-                           size_t c, uint64_t *drawn, uint64_t *ascending, struct gpnn_error *err);
+                           size_t c, uint64_t *drawn, uint64_t *ascending, bool *are_exchanged,
+                           struct gpnn_error *err);
 
 /* The rows that are not held out, as rows of features, then the other numbers.  'rows' is borrowed;
  * n is how many there are. */

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "dataset/layout_private.h"
 #include "dataset/training_private.h"
 #include "stats/moments.h"
 
@@ -87,144 +88,6 @@ struct gpnn_row_source gpnn_training_source(struct gpnn_training_rows *rows, siz
   return (struct gpnn_row_source){n, expanded_width(rows), read_expanded, rows, threads};
 }
 
-/* ---- the layout of standardised rows ---- */
-
-/* The columns of n standardised rows, one array after another: inputs, by rows; the first target;
- * each further target; regressors, by rows; the noise variances for each target; their offsets and
- * the exposure, which are not standardised.  Before, a row has n_features numbers in place of d. */
-struct layout {
-  size_t n_features, d, n_more, n_regressors, n_noises, n_offsets, n_exposures;
-};
-
-static struct layout layout_of(const struct gpnn_scaling *scaling, const struct gpnn_schema *schema)
-{
-  return (struct layout){.n_features = gpnn_schema_features(schema),
-                         .d = scaling->n_out,
-                         .n_more = scaling->n_more,
-                         .n_regressors = scaling->n_regressors,
-                         .n_noises = schema->has_noise ? scaling->n_more + 1 : 0,
-                         .n_offsets = schema->n_offsets,
-                         .n_exposures = schema->has_exposure};
-}
-
-/* Numbers per row. */
-static size_t width_of(const struct layout *layout)
-{
-  return layout->d + 1 + layout->n_more + layout->n_regressors + layout->n_noises +
-         layout->n_offsets + layout->n_exposures;
-}
-
-/* Where the arrays of 'n' rows begin. */
-static size_t more_at(const struct layout *layout, size_t n)
-{
-  return n * (layout->d + 1);
-}
-
-static size_t regressors_at(const struct layout *layout, size_t n)
-{
-  return n * (layout->d + 1 + layout->n_more);
-}
-
-static size_t noise_at(const struct layout *layout, size_t n)
-{
-  return n * (layout->d + 1 + layout->n_more + layout->n_regressors);
-}
-
-static size_t offset_at(const struct layout *layout, size_t n)
-{
-  return n * (width_of(layout) - layout->n_exposures - layout->n_offsets);
-}
-
-static size_t exposure_at(const struct layout *layout, size_t n)
-{
-  return n * (width_of(layout) - layout->n_exposures);
-}
-
-/* Standardises a row of features and other numbers as number 'i' of 'n' in 'numbers'. */
-static void standardise_row(const struct gpnn_scaling *scaling, const struct layout *layout,
-                            const double *row, size_t n, size_t i, double *numbers)
-{
-  const double *y = row + layout->n_features, *regressors = y + 1 + layout->n_more;
-  const double *offsets = regressors + layout->n_regressors + (layout->n_noises > 0);
-  double *own = numbers + regressors_at(layout, n) + i * layout->n_regressors;
-  gpnn_scaling_apply(scaling, row, numbers + i * layout->d);
-  numbers[n * layout->d + i] = (y[0] - scaling->y_mean) / scaling->y_sd;
-  for (size_t t = 0; t < layout->n_more; t++)
-    numbers[more_at(layout, n) + t * n + i] =
-        (y[1 + t] - scaling->more[t].mean) / scaling->more[t].sd;
-  memcpy(own, regressors, layout->n_regressors * sizeof *own);
-  gpnn_scaling_apply_regressors(scaling, own);
-  for (size_t t = 0; t < layout->n_noises; t++) {
-    double sd = t == 0 ? scaling->y_sd : scaling->more[t - 1].sd;
-    numbers[noise_at(layout, n) + t * n + i] =
-        gpnn_scaling_variance(regressors[layout->n_regressors], sd);
-  }
-  for (size_t t = 0; t < layout->n_offsets; t++)
-    numbers[offset_at(layout, n) + t * n + i] = offsets[t];
-  if (layout->n_exposures > 0) numbers[exposure_at(layout, n) + i] = offsets[layout->n_offsets];
-}
-
-/* Writes the arrays of 'count' rows into those of 'n' rows, from row 'from' on. */
-static enum gpnn_status write_rows(struct gpnn_spool *spool, const struct layout *layout, size_t n,
-                                   size_t from, size_t count, const double *numbers,
-                                   struct gpnn_error *err)
-{
-  size_t d = layout->d, r = layout->n_regressors, n_targets = 1 + layout->n_more;
-  enum gpnn_status status = gpnn_spool_write(spool, from * d, count * d, numbers, err);
-  for (size_t t = 0; t < n_targets && status == GPNN_OK; t++)
-    status = gpnn_spool_write(spool, n * (d + t) + from, count, numbers + count * (d + t), err);
-  if (r > 0 && status == GPNN_OK)
-    status = gpnn_spool_write(spool, regressors_at(layout, n) + from * r, count * r,
-                              numbers + regressors_at(layout, count), err);
-  for (size_t t = 0; t < layout->n_noises && status == GPNN_OK; t++)
-    status = gpnn_spool_write(spool, noise_at(layout, n) + t * n + from, count,
-                              numbers + noise_at(layout, count) + t * count, err);
-  for (size_t t = 0; t < layout->n_offsets && status == GPNN_OK; t++)
-    status = gpnn_spool_write(spool, offset_at(layout, n) + t * n + from, count,
-                              numbers + offset_at(layout, count) + t * count, err);
-  if (layout->n_exposures > 0 && status == GPNN_OK)
-    status = gpnn_spool_write(spool, exposure_at(layout, n) + from, count,
-                              numbers + exposure_at(layout, count), err);
-  return status;
-}
-
-/* Points the dataset at the arrays of its rows and of those held out; arrays that it lacks are
- * NULL. */
-static void set_arrays(struct gpnn_training *training, const struct layout *layout)
-{
-  struct gpnn_dataset *dataset = &training->dataset;
-  const double *rows = training->rows.numbers, *held_out = training->held_out;
-  size_t n = dataset->n, c = dataset->n_calibration;
-  dataset->d = layout->d;
-  dataset->n_more = layout->n_more;
-  dataset->n_regressors = layout->n_regressors;
-  dataset->x = rows;
-  dataset->y = rows + n * layout->d;
-  dataset->calibration_x = held_out;
-  dataset->calibration_y = held_out + c * layout->d;
-  if (layout->n_more > 0) {
-    dataset->more = rows + more_at(layout, n);
-    dataset->calibration_more = held_out + more_at(layout, c);
-  }
-  if (layout->n_regressors > 0) {
-    dataset->regressors = rows + regressors_at(layout, n);
-    dataset->calibration_regressors = held_out + regressors_at(layout, c);
-  }
-  if (layout->n_noises > 0) {
-    dataset->noise = rows + noise_at(layout, n);
-    dataset->calibration_noise = held_out + noise_at(layout, c);
-  }
-  if (layout->n_offsets > 0) {
-    dataset->offset = rows + offset_at(layout, n);
-    dataset->calibration_offset = held_out + offset_at(layout, c);
-  }
-  if (layout->n_exposures > 0) {
-    dataset->exposure = rows + exposure_at(layout, n);
-    dataset->calibration_exposure = held_out + exposure_at(layout, c);
-  }
-  dataset->mapping = gpnn_spool_mapping(&training->rows);
-}
-
 /* ---- the target's outlier ---- */
 
 /* The standardised value of largest magnitude of a target, and how many rows have the target. */
@@ -269,11 +132,11 @@ struct block {
   double *rows, *numbers;
 };
 
-static bool block_alloc(struct block *block, size_t width, const struct layout *layout)
+static bool block_alloc(struct block *block, size_t width, const struct gpnn_layout *layout)
 {
   size_t most = gpnn_row_source_block(width);
   block->rows = gpnn_alloc(most, width, sizeof *block->rows);
-  block->numbers = gpnn_alloc(most, width_of(layout), sizeof *block->numbers);
+  block->numbers = gpnn_alloc(most, gpnn_layout_width(layout), sizeof *block->numbers);
   return block->rows != NULL && block->numbers != NULL;
 }
 
@@ -281,7 +144,7 @@ static bool block_alloc(struct block *block, size_t width, const struct layout *
 struct blocks {
   struct gpnn_training *training;
   const struct gpnn_row_source *source;
-  const struct layout *layout;
+  const struct gpnn_layout *layout;
   struct block *of;         /* owned; one per thread, each allocated when first needed */
   struct extreme *extremes; /* owned; of each target */
 };
@@ -303,18 +166,18 @@ static enum gpnn_status standardise_block(void *context, size_t thread, size_t b
     return gpnn_fail_memory(err, "for the training rows");
   enum gpnn_status status = source->read(source->context, from, count, block->rows, err);
   for (size_t i = 0; i < count && status == GPNN_OK; i++)
-    standardise_row(&blocks->training->dataset.scaling, blocks->layout,
+    gpnn_layout_standardise(&blocks->training->dataset.scaling, blocks->layout,
                     block->rows + i * source->width, count, i, block->numbers);
   if (status != GPNN_OK) return status;
-  return write_rows(&blocks->training->rows, blocks->layout, source->n, from, count, block->numbers,
-                    err);
+  return gpnn_layout_write(&blocks->training->rows, blocks->layout, source->n, from, count,
+                           block->numbers, err);
 }
 
 static enum gpnn_status find_block_extremes(void *context, size_t thread, size_t b,
                                             struct gpnn_error *err)
 {
   const struct blocks *blocks = context;
-  const struct layout *layout = blocks->layout;
+  const struct gpnn_layout *layout = blocks->layout;
   size_t count = count_of(blocks->source, b * gpnn_row_source_block(blocks->source->width));
   (void)err;
   find_extremes(1 + layout->n_more, count, blocks->of[thread].numbers + count * layout->d,
@@ -324,7 +187,7 @@ static enum gpnn_status find_block_extremes(void *context, size_t thread, size_t
 
 static enum gpnn_status standardise_all(struct gpnn_training *training,
                                         const struct gpnn_row_source *source,
-                                        const struct layout *layout, struct gpnn_error *err)
+                                        const struct gpnn_layout *layout, struct gpnn_error *err)
 {
   size_t most = gpnn_row_source_block(source->width);
   size_t n_blocks = source->n / most + (source->n % most > 0);
@@ -350,18 +213,18 @@ static enum gpnn_status standardise_all(struct gpnn_training *training,
  * sample too. */
 static enum gpnn_status standardise_held_out(struct gpnn_training *training,
                                              const struct gpnn_training_rows *rows,
-                                             const struct layout *layout, const uint64_t *drawn,
+                                             const struct gpnn_layout *layout, const uint64_t *drawn,
                                              struct gpnn_error *err)
 {
   size_t c = rows->n_held_out;
   double *row = gpnn_alloc(expanded_width(rows), 1, sizeof *row);
-  training->held_out = gpnn_alloc(c, width_of(layout), sizeof *training->held_out);
+  training->held_out = gpnn_alloc(c, gpnn_layout_width(layout), sizeof *training->held_out);
   enum gpnn_status status = row == NULL || training->held_out == NULL
                                 ? gpnn_fail_memory(err, "for the calibration rows")
                                 : GPNN_OK;
   for (size_t i = 0; i < c && status == GPNN_OK; i++) {
     expand(rows, (size_t)drawn[i], row);
-    standardise_row(&training->dataset.scaling, layout, row, c, i, training->held_out);
+    gpnn_layout_standardise(&training->dataset.scaling, layout, row, c, i, training->held_out);
   }
   free(row);
   return status;
@@ -373,13 +236,14 @@ enum gpnn_status gpnn_training_standardise(struct gpnn_training *training,
                                            const uint64_t *drawn, struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = &training->dataset;
-  const struct layout layout = layout_of(&dataset->scaling, &dataset->schema);
+  const struct gpnn_layout layout = gpnn_layout_of(&dataset->scaling, &dataset->schema);
   size_t total;
-  if (!gpnn_multiply(dataset->n, width_of(&layout), &total))
+  if (!gpnn_multiply(dataset->n, gpnn_layout_width(&layout), &total))
     return gpnn_fail_memory(err, "for the training rows");
   enum gpnn_status status = standardise_all(training, source, &layout, err);
   if (status == GPNN_OK) status = standardise_held_out(training, rows, &layout, drawn, err);
   if (status == GPNN_OK) status = gpnn_spool_map(&training->rows, err);
-  if (status == GPNN_OK) set_arrays(training, &layout);
+  if (status == GPNN_OK)
+    gpnn_layout_point(&training->dataset, &layout, &training->rows, training->held_out);
   return status;
 }
