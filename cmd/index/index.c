@@ -17,8 +17,7 @@
 
 enum { PAPER_CALIBRATION_ROWS = 1000 };
 
-/* The unfinished index file, for the signal handler. */
-static const char *volatile unfinished;
+const char *volatile index_unfinished;
 
 /* ---- options ------------------------------------------------------------------------------- */
 
@@ -106,6 +105,7 @@ bool index_resolve(const struct cli *cli, void *arguments)
     return cli_refuse(cli, "an index is a binary file: name it with -o FILE");
   a->search.seed = cli->seed;
   a->search.threads = cli->threads;
+  if (a->add != NULL || a->forget != NULL) return grow_resolve(cli, a);
   if (a->metric != NULL || a->pack != NULL) return resolve_index(cli, a);
   return resolve_table(cli, a) && cli_check_overwrite(cli, a->output, cli_operand(cli, 0));
 }
@@ -120,16 +120,13 @@ static void describe_search(const struct cli *cli, const struct gpnn_search *sea
            report->recall, report->neighbours);
 }
 
-/* Writes a dataset and a search over its rows, or over what 'over' sees of them. */
-static enum gpnn_status write_index(const struct cli *cli, const char *output,
-                                    const struct gpnn_dataset *dataset,
-                                    const struct gpnn_dataset *over,
-                                    const struct gpnn_search_options *options,
-                                    struct gpnn_error *err)
+enum gpnn_status index_write(const struct cli *cli, const char *output,
+                             const struct gpnn_dataset *dataset, const struct gpnn_dataset *over,
+                             const struct gpnn_search_options *options, struct gpnn_error *err)
 {
   struct gpnn_search *search = NULL;
   enum gpnn_status status =
-      gpnn_index_make(output, dataset, over, options, &unfinished, &search, err);
+      gpnn_index_make(output, dataset, over, options, &index_unfinished, &search, err);
   if (status != GPNN_OK) return status;
   describe_search(cli, search);
   if (gpnn_search_describe(search)->recall < options->recall)
@@ -184,7 +181,7 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
   struct gpnn_table *table = NULL;
   struct gpnn_training training = GPNN_TRAINING_INIT;
   char provenance[256];
-  training.watch = &unfinished;
+  training.watch = &index_unfinished;
   enum gpnn_status status = gpnn_table_open(&table, path, &cli->table, err);
   if (status == GPNN_OK) warn_of_numbers(cli, table);
   if (status == GPNN_OK) status = read_rows(cli, table, a, &training, err);
@@ -197,7 +194,7 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
     training.dataset.provenance = provenance;
     training.dataset.reading =
         (struct gpnn_reading){cli->table.delimiter, a->skip_bad != SKIP_NONE};
-    status = write_index(cli, a->output, &training.dataset, NULL, &a->search, err);
+    status = index_write(cli, a->output, &training.dataset, NULL, &a->search, err);
   }
   gpnn_training_release(&training);
   if (status == GPNN_OK) warn_if_torn(cli, table);
@@ -213,7 +210,8 @@ static enum gpnn_status index_surveyed(const struct cli *cli, const struct index
   struct index_arguments arguments = *a;
   struct index_changes changes = {.drop = NULL};
   struct reread reread;
-  enum gpnn_status status = reread_begin(&reread, cli_operand(cli, 0), a->output, &unfinished, err);
+  enum gpnn_status status =
+      reread_begin(&reread, cli_operand(cli, 0), a->output, &index_unfinished, err);
   if (status == GPNN_OK) status = survey_make(&changes, cli, a, &reread, err);
   if (status == GPNN_OK) {
     changes_apply(&changes, &changed, &arguments);
@@ -300,7 +298,7 @@ static enum gpnn_status change_metric(const struct cli *cli, struct index_argume
     complete_search(cli, a, old.dataset, &metric);
     /* The index itself, whose targets are not those that a transform makes of them. */
     status =
-        write_index(cli, a->output, gpnn_index_dataset(old.index), old.dataset, &a->search, err);
+        index_write(cli, a->output, gpnn_index_dataset(old.index), old.dataset, &a->search, err);
   }
   free(metric.params);
   free(metric.lengthscale);
@@ -315,7 +313,7 @@ static enum gpnn_status pack(const struct cli *cli, const struct index_arguments
   struct opened old = {.without_model = "it has parameters of its own already"};
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->pack, false, &old, err);
   if (status == GPNN_OK)
-    status = pack_write(&old, a->skip_bad != SKIP_NONE, NULL, a->output, &unfinished, err);
+    status = pack_write(&old, a->skip_bad != SKIP_NONE, NULL, a->output, &index_unfinished, err);
   open_release(&old);
   return status;
 }
@@ -323,11 +321,12 @@ static enum gpnn_status pack(const struct cli *cli, const struct index_arguments
 enum gpnn_status index_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {
   struct index_arguments *a = arguments;
-  cli_guard(&unfinished);
+  cli_guard(&index_unfinished);
   json_text(cli->report, "index", a->output);
-  enum gpnn_status status = cli_try_output(a->output, &unfinished, err);
+  enum gpnn_status status = cli_try_output(a->output, &index_unfinished, err);
   if (status != GPNN_OK) return status;
   if (a->metric != NULL) return change_metric(cli, a, err);
   if (a->pack != NULL) return pack(cli, a, err);
+  if (a->add != NULL || a->forget != NULL) return grow(cli, a, err);
   return a->surveys ? index_surveyed(cli, a, err) : index_table(cli, a, cli_operand(cli, 0), err);
 }

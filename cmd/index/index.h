@@ -10,13 +10,15 @@
 #include "search/search.h"
 #include "stats/moments.h"
 
+enum { INDEX_OF_FRESH = CLI_OF_OWN << 1 }; /* options of an index that is made of a table */
+
 enum index_preset { INDEX_NO_PRESET, INDEX_PAPER };
 
 struct index_arguments {
   struct gpnn_roles roles; /* without dates, periods and places, which index_resolve() adds */
   struct cli_list dates, periods, places, target_scales;
-  struct gpnn_moments given[CLI_LIST_ITEMS];     /* what the last of these say */
-  const char *output, *metric, *pack, *shown_as; /* NULL: not given */
+  struct gpnn_moments given[CLI_LIST_ITEMS];                    /* what the last of these say */
+  const char *output, *metric, *pack, *add, *forget, *shown_as; /* NULL: not given */
   enum index_preset preset;
   enum skip_bad skip_bad;
   bool unique;

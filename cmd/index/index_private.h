@@ -22,6 +22,27 @@
 #include "search/search.h"
 #include "table/table.h"
 
+/* ---- writing (index.c) --------------------------------------------------------------------- */
+
+/* Writes a dataset and a search over its rows, or over what 'over' sees of them (NULL: the rows
+ * themselves), and says how good that is. */
+GPNN_MUST_CHECK enum gpnn_status index_write(const struct cli *cli, const char *output,
+                                             const struct gpnn_dataset *dataset,
+                                             const struct gpnn_dataset *over,
+                                             const struct gpnn_search_options *options,
+                                             struct gpnn_error *err);
+
+/* The unfinished index file, for the signal handler. */
+extern const char *volatile index_unfinished;
+
+/* ---- an index with more or fewer rows (grow.c) --------------------------------------------- */
+
+/* Checks the arguments of --add and --forget, of which there is one, as index_resolve() does. */
+bool grow_resolve(const struct cli *cli, const struct index_arguments *a);
+
+GPNN_MUST_CHECK enum gpnn_status grow(const struct cli *cli, const struct index_arguments *a,
+                                      struct gpnn_error *err);
+
 /* ---- what is told of a table that was read (describe.c) ------------------------------------ */
 
 /* Warns of what is odd about the rows and columns, says what was dropped and, unless --shown-as

@@ -114,12 +114,12 @@ struct gpnn_dataset {
   const uint64_t *held_out; /* n_calibration: the number of each among all rows, those of training
                                and these in the order of the table, from 0 and without those that
                                were left out; NULL: the numbers that 'seed' draws */
-  const double *calibration_more;       /* n_more by n_calibration, or NULL */
-  struct gpnn_schema schema;            /* columns of the table */
-  struct gpnn_scaling scaling;          /* table units <-> standardised units */
-  size_t n_skipped;                     /* rows of the table that were left out as bad */
-  uint64_t seed;                        /* of all random choices made */
-  const char *provenance;               /* "name<TAB>value" lines: options used; for people */
+  const double *calibration_more; /* n_more by n_calibration, or NULL */
+  struct gpnn_schema schema;      /* columns of the table */
+  struct gpnn_scaling scaling;    /* table units <-> standardised units */
+  size_t n_skipped;               /* rows of the table that were left out as bad */
+  uint64_t seed;                  /* of all random choices made */
+  const char *provenance;         /* "name<TAB>value" lines: options used; for people */
   struct gpnn_reading reading;
   struct gpnn_packed packed;   /* borrowed; about these rows, so whoever changes them clears it */
   struct gpnn_mapping mapping; /* the file that holds the rows, so that pages behind a pass

@@ -53,8 +53,8 @@ struct gpnn_index {
 /* ---- the fingerprint ----------------------------------------------------------------------- */
 
 /* Columns with their scaling and rows have separate hashes, so that parameters can distinguish an
- * index with other columns from one with other rows.  Begins zeroed; then for each hashed section in turn
- * gpnn_fingerprint_begin() and any number of gpnn_fingerprint_add(). */
+ * index with other columns from one with other rows.  Begins zeroed; then for each hashed section
+ * in turn gpnn_fingerprint_begin() and any number of gpnn_fingerprint_add(). */
 struct gpnn_fingerprint {
   bool is_earlier; /* of files in which the scaling is in the hash of rows */
   uint64_t columns, rest;

@@ -1,8 +1,8 @@
 /*
  * layout_private: the numbers of standardised rows, one array after another: inputs, by rows; the
- * first target; each further target; regressors, by rows; the noise variances for each target; their
- * offsets and the exposure, which are not standardised.  A single row is laid out likewise, which
- * leaves its numbers side by side.
+ * first target; each further target; regressors, by rows; the noise variances for each target;
+ * their offsets and the exposure, which are not standardised.  A single row is laid out likewise,
+ * which leaves its numbers side by side.
  */
 #ifndef GPNN_DATASET_LAYOUT_PRIVATE_H
 #define GPNN_DATASET_LAYOUT_PRIVATE_H

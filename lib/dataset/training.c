@@ -10,7 +10,7 @@
 #include "dataset/training_private.h"
 #include "stats/moments.h"
 
-enum { CALIBRATION_ROWS = 1000, LEAST_ROWS = 2 };
+enum { CALIBRATION_ROWS = GPNN_TRAINING_HELD_OUT, LEAST_ROWS = 2 };
 
 enum gpnn_status gpnn_training_begin(struct gpnn_training *training, const struct gpnn_table *table,
                                      const struct gpnn_roles *roles, const char *beside,
@@ -120,20 +120,24 @@ static enum gpnn_status standardise(struct gpnn_training *training,
   return status;
 }
 
-/* Draws the 'c' of 'n' rows to hold out, in random and in ascending order, for the caller to
- * free. */
+/* Draws the 'c' of 'n' rows to hold out, in random order, for the caller to free. */
 static enum gpnn_status draw(size_t n, uint64_t seed, size_t c, uint64_t **drawn,
-                             uint64_t **ascending, struct gpnn_error *err)
+                             struct gpnn_error *err)
 {
   struct gpnn_rng rng;
   *drawn = gpnn_alloc(c, 1, sizeof **drawn);
-  *ascending = gpnn_alloc(c, 1, sizeof **ascending);
-  if (*drawn == NULL || *ascending == NULL)
-    return gpnn_fail_memory(err, "for the calibration rows");
+  if (*drawn == NULL) return gpnn_fail_memory(err, "for the calibration rows");
   gpnn_rng_init(&rng, seed, GPNN_RNG_HOLD_OUT);
-  enum gpnn_status status = gpnn_rng_sample(&rng, n, c, *drawn, err);
-  if (status != GPNN_OK) return status;
-  memcpy(*ascending, *drawn, c * sizeof **drawn);
+  return gpnn_rng_sample(&rng, n, c, *drawn, err);
+}
+
+/* Copies the numbers of 'c' rows in ascending order, for the caller to free. */
+static enum gpnn_status sort(size_t c, const uint64_t *drawn, uint64_t **ascending,
+                             struct gpnn_error *err)
+{
+  *ascending = gpnn_alloc(c, 1, sizeof **ascending);
+  if (*ascending == NULL) return gpnn_fail_memory(err, "for the calibration rows");
+  memcpy(*ascending, drawn, c * sizeof **ascending);
   qsort(*ascending, c, sizeof **ascending, gpnn_compare_uint64s);
   return GPNN_OK;
 }
@@ -173,7 +177,8 @@ static enum gpnn_status hold_out(struct gpnn_training *training, uint64_t seed, 
   if (is_special)
     status = gpnn_training_draw_groups(training, seed, c, &rows->n_held_out, drawn, held_out, err);
   else
-    status = draw(training->n, seed, c, drawn, held_out, err);
+    status = draw(training->n, seed, c, drawn, err);
+  if (status == GPNN_OK && !is_special) status = sort(c, *drawn, held_out, err);
   if (status == GPNN_OK && !is_special && training->has_classes)
     status = gpnn_training_keep_classes(training, rows, c, *drawn, *held_out, &is_special, err);
   if (is_special && rows->n_held_out > 0) training->dataset.held_out = *drawn;
@@ -220,8 +225,7 @@ static enum gpnn_status finish(struct gpnn_training *training,
                                     .targets = training->targets,
                                     .n_features = gpnn_schema_features(&dataset->schema),
                                     .all_numbers = are_numbers(&dataset->schema)};
-  if (status == GPNN_OK)
-    status = hold_out(training, options->seed, c, &rows, &held_out, err);
+  if (status == GPNN_OK) status = hold_out(training, options->seed, c, &rows, &held_out, err);
   if (status == GPNN_OK) {
     rows.held_out = held_out;
     dataset->n = training->n - rows.n_held_out;
@@ -244,22 +248,24 @@ enum gpnn_status gpnn_training_finish(struct gpnn_training *training,
   return status == GPNN_OK ? GPNN_OK : gpnn_prefix(err, status, "%s", table_name);
 }
 
+enum gpnn_status gpnn_training_drawn(const struct gpnn_dataset *dataset, uint64_t **drawn,
+                                     struct gpnn_error *err)
+{
+  size_t c = dataset->n_calibration;
+  enum gpnn_status status = draw(dataset->n + c, dataset->seed, c, drawn, err);
+  if (status == GPNN_OK && dataset->held_out != NULL)
+    memcpy(*drawn, dataset->held_out, c * sizeof **drawn);
+  return status;
+}
+
 enum gpnn_status gpnn_training_held_out(const struct gpnn_dataset *dataset, uint64_t **held_out,
                                         struct gpnn_error *err)
 {
-  size_t c = dataset->n_calibration;
-  uint64_t *drawn = NULL, *ascending = NULL;
-  enum gpnn_status status = draw(dataset->n + c, dataset->seed, c, &drawn, &ascending, err);
-  if (status == GPNN_OK && dataset->held_out != NULL) {
-    memcpy(ascending, dataset->held_out, c * sizeof *ascending);
-    qsort(ascending, c, sizeof *ascending, gpnn_compare_uint64s);
-  }
+  uint64_t *drawn = NULL;
+  *held_out = NULL;
+  enum gpnn_status status = gpnn_training_drawn(dataset, &drawn, err);
+  if (status == GPNN_OK) status = sort(dataset->n_calibration, drawn, held_out, err);
   free(drawn);
-  if (status != GPNN_OK) {
-    free(ascending);
-    ascending = NULL;
-  }
-  *held_out = ascending;
   return status;
 }
 

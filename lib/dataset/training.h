@@ -38,6 +38,9 @@ enum gpnn_training_tails {
   GPNN_TAILS_KEEP = 2,
 };
 
+/* Rows that are held out for calibration by default, unless they are more than a tenth. */
+enum { GPNN_TRAINING_HELD_OUT = 1000 };
+
 struct gpnn_training_options {
   enum gpnn_scaling_method standardise;
   double whiten_eps;

@@ -39,6 +39,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_draw_groups(struct gpnn_training 
                                                            uint64_t **ascending,
                                                            struct gpnn_error *err);
 
+/* The number of each calibration row of a dataset among all rows, in their order, in '*drawn',
+ * which the caller frees, also after a failure.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_drawn(const struct gpnn_dataset *dataset,
+                                                     uint64_t **drawn, struct gpnn_error *err);
+
 /* ---- missing inputs ---- */
 
 /* Fills in what the rows as read lack, by their mean given what they have under a normal

@@ -167,7 +167,7 @@ static enum gpnn_status standardise_block(void *context, size_t thread, size_t b
   enum gpnn_status status = source->read(source->context, from, count, block->rows, err);
   for (size_t i = 0; i < count && status == GPNN_OK; i++)
     gpnn_layout_standardise(&blocks->training->dataset.scaling, blocks->layout,
-                    block->rows + i * source->width, count, i, block->numbers);
+                            block->rows + i * source->width, count, i, block->numbers);
   if (status != GPNN_OK) return status;
   return gpnn_layout_write(&blocks->training->rows, blocks->layout, source->n, from, count,
                            block->numbers, err);
@@ -213,8 +213,8 @@ static enum gpnn_status standardise_all(struct gpnn_training *training,
  * sample too. */
 static enum gpnn_status standardise_held_out(struct gpnn_training *training,
                                              const struct gpnn_training_rows *rows,
-                                             const struct gpnn_layout *layout, const uint64_t *drawn,
-                                             struct gpnn_error *err)
+                                             const struct gpnn_layout *layout,
+                                             const uint64_t *drawn, struct gpnn_error *err)
 {
   size_t c = rows->n_held_out;
   double *row = gpnn_alloc(expanded_width(rows), 1, sizeof *row);

@@ -199,8 +199,9 @@ static enum gpnn_status check_member(const struct gpnn_parameters *params,
                      params->mean.n_coefficients, gpnn_mean_names[params->mean.kind], width);
   /* The upper half is the hash of columns and scaling (dataset/dataset.h). */
   if (params->provenance.has_index && params->provenance.index >> 32 != dataset->fingerprint >> 32)
-    return gpnn_fail(err, GPNN_EMISMATCH,
-                     "the parameters were made from an index of other columns, or of other scaling");
+    return gpnn_fail(
+        err, GPNN_EMISMATCH,
+        "the parameters were made from an index of other columns, or of other scaling");
   return GPNN_OK;
 }
 

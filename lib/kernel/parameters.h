@@ -368,8 +368,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_comment(struct gpnn_parameters 
 /*
  * Checks that parameters, with all their members, fit a dataset.  GPNN_EMISMATCH: they have the
  * wrong number of lengthscales or coefficients, a rotation of the wrong size, were made from an
- * index of other columns or scaling, are of classes where the target is a number, of others than the
- * target has, or of a number where it holds classes; or they are of a grid where the dataset is
+ * index of other columns or scaling, are of classes where the target is a number, of others than
+ * the target has, or of a number where it holds classes; or they are of a grid where the dataset is
  * rows, of rows where it is a grid, or of a grid with other factors; or they have a family where it
  * is no model file's, or none where it is.  An index of other rows that are scaled alike is as good
  * as their own.  On success '*other_model' says whether they calibrate another model file, which

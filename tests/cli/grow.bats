@@ -1,0 +1,150 @@
+#!/usr/bin/env bats
+# An index that grows: rows are added and forgotten, and parameters stay what they are.
+
+load helper
+
+# make_parts: first.tsv and more.tsv, two parts of all.tsv; t.par.
+make_parts() {
+  make_table 300 2 >all.tsv
+  head -n 201 all.tsv >first.tsv
+  { head -n 1 all.tsv && tail -n +202 all.tsv; } >more.tsv
+  make_table 30 2 300 >test.tsv
+  make_parameters matern32 0.5 1 0.04 20 >t.par
+}
+
+# Scaling that does not depend on rows.
+fixed=(-q --standardise none "--target-scale=1,2")
+
+@test "with the same scaling an index that grows is one made anew" {
+  make_parts
+  gpnn-index "${fixed[@]}" --calibration-rows 0 -o first.gpi first.tsv
+  gpnn-index "${fixed[@]}" --calibration-rows 0 -o all.gpi all.tsv
+  gpnn-index -q --add more.tsv -o grown.gpi first.gpi
+  assert_equal "$(gpnn-info grown.gpi | value fingerprint)" "$(gpnn-info all.gpi | value fingerprint)"
+  assert_equal "$(gpnn-info --verify grown.gpi | value verified)" yes
+  gpnn-predict -p t.par grown.gpi test.tsv | cmp - <(gpnn-predict -p t.par all.gpi test.tsv)
+  gpnn-index -q --forget 100 -o last.gpi grown.gpi
+  { head -n 1 all.tsv && tail -n +102 all.tsv; } | gpnn-index "${fixed[@]}" --calibration-rows 0 -o rest.gpi -
+  assert_equal "$(gpnn-info last.gpi | value fingerprint)" "$(gpnn-info rest.gpi | value fingerprint)"
+}
+
+@test "with the same calibration rows predictions are those of an index made anew" {
+  make_parts
+  gpnn-index "${fixed[@]}" -o first.gpi first.tsv
+  gpnn-index -q --add more.tsv -o grown.gpi first.gpi
+  assert_equal "$(gpnn-info grown.gpi | value calibration-rows)" 30
+  gpnn-predict --loo -p t.par grown.gpi >loo.tsv
+  # The column row says which rows of both tables train.
+  awk -F '\t' 'NR == FNR { trains[$1 + 1] = 1; next } FNR == 1 || trains[FNR]' <(tail -n +2 loo.tsv) all.tsv >trained.tsv
+  (($(wc -l <trained.tsv) == 271))
+  gpnn-index "${fixed[@]}" --calibration-rows 0 -o trained.gpi trained.tsv
+  gpnn-predict -p t.par grown.gpi test.tsv | cmp - <(gpnn-predict -p t.par trained.gpi test.tsv)
+  gpnn-index -q --add more.tsv -j 1 -o again.gpi first.gpi
+  cmp again.gpi grown.gpi
+}
+
+@test "parameters stay usable, in a model too, and what belongs to rows does not" {
+  make_parts
+  gpnn-index -q -o first.gpi first.tsv
+  gpnn-fit -q --effort fast first.gpi | gpnn-calibrate -q first.gpi >first.cal
+  gpnn-index --pack first.cal -o house.gpm first.gpi
+  gpnn-index -q --add more.tsv -o grown.gpi first.gpi
+  gpnn-predict -p first.cal grown.gpi test.tsv >p.tsv 2>err.txt
+  [[ ! -s err.txt ]]
+  gpnn-index -q --add more.tsv -o house.gpm house.gpm
+  gpnn-predict house.gpm test.tsv 2>&1 | cmp - p.tsv
+  gpnn-info --unpack house.gpm | cmp - first.cal
+  gpnn-fit -q --start first.cal grown.gpi >grown.fit
+  assert_equal "$(value index grown.fit)" "$(gpnn-info grown.gpi | value fingerprint)"
+  gpnn-index -q -o anew.gpi all.tsv
+  assert_fails 1 'index of other columns, or of other scaling' gpnn-predict -p first.cal anew.gpi test.tsv
+  { head -n 1 first.tsv && awk 'NR > 1 { $3 = int(NR % 4 + $1); print }' OFS='\t' first.tsv; } >counts.tsv
+  gpnn-index -q -o counts.gpi counts.tsv
+  gpnn-fit -q --effort fast --likelihood poisson -o counts.par counts.gpi
+  gpnn-index --pack counts.par -o counts.gpm counts.gpi
+  assert_fails 1 'counts.gpm: its parameters have numbers for each of its rows' gpnn-index --add more.tsv -o x.gpm counts.gpm
+  awk 'NR == 1 || $3 = int(NR % 5)' OFS='\t' more.tsv >later.tsv
+  gpnn-index -q --add later.tsv -o later.gpi counts.gpi
+  assert_fails 1 'pseudo-targets are those of another index' gpnn-predict -p counts.par later.gpi test.tsv
+}
+
+@test "what is told: rows, drift, levels that are new, and rows that are there already" {
+  make_parts
+  awk 'NR == 1 { print "k\t" $0; next } { print (NR % 3 ? "u" : "g") "\t" $0 }' first.tsv >a.tsv
+  awk 'NR == 1 { print "k\t" $0; next } { print (NR % 10 ? "u" : "new") "\t" $1 + 0.5 "\t" $2 "\t" $3 }' more.tsv >b.tsv
+  gpnn-index -q --one-hot k -o a.gpi a.tsv
+  gpnn-index --add b.tsv -o b.gpi a.gpi 2>err.txt
+  grep -q "^gpnn-index: a.gpi: 100 rows added, 0 forgotten: 270 rows and 30 held out; means have moved by .* sd in the target, and most, by +1.*, in input 'x1'$" err.txt
+  grep -q '^gpnn-index: b.tsv: 10 of 100 rows have levels that training has not seen, which stay unknown' err.txt
+  (($(wc -l <err.txt) == 2))
+  gpnn-index -q --json --add b.tsv -o b.gpi a.gpi 2>b.json
+  assert_equal "$(json b.json | sed -n 's/^added-rows\t//p')" 100
+  assert_fails 1 'b.tsv: [0-9]* of the first 100 rows are training rows of the index already: was it added before' \
+    gpnn-index --add b.tsv -o c.gpi b.gpi
+  { cat b.tsv && tail -n 20 a.tsv; } >some.tsv
+  gpnn-index --add some.tsv -o some.gpi a.gpi 2>&1 | grep -q 'some.tsv: .* are training rows of the index already$'
+}
+
+@test "dates and numbers are forgotten by value" {
+  awk 'BEGIN { srand(1); print "day\tx\ty"; for (i = 0; i < 120; i++) printf "2024-%02d-%02d\t%.4f\t%.4f\n", i / 28 + 1, i % 28 + 1, rand(), rand() + i / 60 }' >t.tsv
+  gpnn-index -q --date day -o t.gpi t.tsv
+  gpnn-index --forget 'day<2024-03-01' -o late.gpi t.gpi 2>&1 | grep -q ' 56 forgotten: '
+  gpnn-index --forget 'x<0.5' -o high.gpi t.gpi 2>&1 | grep -q " $(awk 'NR > 1 && $2 < 0.5' t.tsv | wc -l) forgotten: "
+  assert_fails 2 'option --forget: "yesterday" is not a date' gpnn-index --forget 'day<yesterday' -o x.gpi t.gpi
+  assert_fails 2 "option --forget: no input 'y' that is a number" gpnn-index --forget 'y<1' -o x.gpi t.gpi
+  assert_fails 2 'option --forget: a number of rows, or COL<VALUE, not "some"' gpnn-index --forget some -o x.gpi t.gpi
+  assert_fails 1 'too few to train on' gpnn-index --forget 119 -o x.gpi t.gpi
+}
+
+@test "tables that do not fit are refused, and the index stays" {
+  make_parts
+  gpnn-index -q -o t.gpi first.tsv
+  cut -f 1,3 more.tsv >narrow.tsv
+  assert_fails 1 "narrow.tsv: lacks 1 of 2 input columns: 'x2'" gpnn-index --add narrow.tsv -o t.gpi t.gpi
+  cut -f 1,2 more.tsv >blind.tsv
+  assert_fails 1 "blind.tsv: no column 'y', a target" gpnn-index --add blind.tsv -o t.gpi t.gpi
+  head -n 1 more.tsv >none.tsv
+  assert_fails 1 'none.tsv: no rows to add' gpnn-index --add none.tsv -o t.gpi t.gpi
+  sed '5s/[.]/,/' more.tsv >comma.tsv
+  assert_fails 1 'comma.tsv:5: column .*not a number' gpnn-index --add comma.tsv -o t.gpi t.gpi
+  gpnn-index --skip-bad --add comma.tsv -o s.gpi t.gpi 2>&1 | grep -q 'comma.tsv: 1 of 100 rows left out'
+  { cat more.tsv && printf '0.5\t0.2'; } >torn.tsv
+  assert_fails 1 'torn.tsv:[0-9]*: ' gpnn-index --add torn.tsv -o t.gpi t.gpi
+  head -c -3 more.tsv >torn.tsv
+  gpnn-index -q --add torn.tsv -o s.gpi t.gpi
+  gpnn-index --add torn.tsv -o s.gpi t.gpi 2>&1 | grep -q 'the last line has no end'
+  assert_fails 1 'first.tsv is a table, not an index' gpnn-index --add more.tsv -o x.gpi first.tsv
+  assert_fails 2 'does not apply' gpnn-index --add more.tsv -y y -o x.gpi t.gpi
+  assert_fails 2 'applies to a table' gpnn-index --forget 3 --decimal , -o x.gpi t.gpi
+  assert_fails 2 'keeps the metric' gpnn-index --add more.tsv --metric t.par -o x.gpi t.gpi
+}
+
+@test "an index that cannot grow says why" {
+  make_parts
+  awk 'NR == 1 { print $0 "\tg"; next } { print $0 "\t" NR % 9 }' first.tsv >g.tsv
+  awk 'NR == 1 { print $0 "\tg"; next } { print $0 "\t" NR % 9 }' more.tsv >h.tsv
+  gpnn-index -q -y y --by g -o by.gpi g.tsv
+  assert_fails 1 'by.gpi: rows of groups [(]--by[)] cannot be added' gpnn-index --add h.tsv -o x.gpi by.gpi
+  gpnn-index -q -y y --group-effect g -o effect.gpi g.tsv
+  assert_fails 1 'effect.gpi: groups have effects' gpnn-index --add h.tsv -o x.gpi effect.gpi
+  { cat first.tsv && tail -n 100 first.tsv; } | gpnn-index -q -o copies.gpi -
+  assert_fails 1 'copies.gpi: its rows have copies' gpnn-index --add more.tsv -o x.gpi copies.gpi
+  gpnn-index -q -o t.gpi first.tsv
+  gpnn-sparse -q --inducing 8 -o s.gpm t.gpi
+  assert_fails 1 's.gpm: a model file has no training rows' gpnn-index --add more.tsv -o x.gpi s.gpm
+  awk 'NR == 1 { print "a\tb\tk"; next } { print $1 "\t" $2 "\t" (NR % 3 ? "in" : "out") }' first.tsv >c.tsv
+  awk 'NR == 1 { print "a\tb\tk"; next } { print $1 "\t" $2 "\t" (NR == 9 ? "else" : "in") }' more.tsv >d.tsv
+  gpnn-index -q -o c.gpi c.tsv
+  assert_fails 1 "d.tsv:9: column 'k': a class that the index does not have: \"else\"" gpnn-index --add d.tsv -o x.gpi c.gpi
+}
+
+@test "a search under another metric and seen by scores stays" {
+  make_parts
+  sed 's/^lengthscale.*/input-scores\tonly\tboth\nlengthscale\t0.2\t3\t1/' t.par >ard.par
+  gpnn-index -q -o t.gpi first.tsv
+  gpnn-index -q --metric ard.par -o t.gpi t.gpi
+  gpnn-index -q --add more.tsv -o grown.gpi t.gpi
+  assert_equal "$(gpnn-info grown.gpi | value metric)" "$(gpnn-info t.gpi | value metric)"
+  gpnn-predict -p ard.par grown.gpi test.tsv >p.tsv
+  assert_equal "$(wc -l <p.tsv)" 31
+}

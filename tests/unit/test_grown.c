@@ -1,0 +1,284 @@
+#include "dataset/grown.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+#include "dataset/missing.h"
+#include "scratch.h"
+#include "stats/moments.h"
+#include "trained.h"
+
+/* Writes rows 'from' to 'to' of a table in which all follows from the row's number. */
+static char *text_of(size_t from, size_t to, bool lacks)
+{
+  char *text = malloc(200 * (to - from + 1));
+  int length = sprintf(text, "x,w,c,a,b,r,v,o\n");
+  for (size_t i = from; i < to; i++) {
+    length += lacks && i % 7 == 3 ? sprintf(text + length, "%zu,,", i)
+                                  : sprintf(text + length, "%zu,%zu,", i, i % 11);
+    length += sprintf(text + length, "%s,%zu,",
+                      i >= 300 && i % 4 == 0 ? "new"
+                      : i % 2                ? "u"
+                                             : "g",
+                      3 * i + 7);
+    length += i % 5 == 0 ? sprintf(text + length, ",") : sprintf(text + length, "%zu,", i * i);
+    length += sprintf(text + length, "%zu,%g,%zu\n", i % 13, 0.5 * (double)i, i % 3);
+  }
+  return text;
+}
+
+static const struct gpnn_roles roles = {
+    .target = "a,b", .inputs = "x,w,c", .one_hot = "c", .regressors = "r", .row_noise = "v"};
+
+static enum gpnn_status add_text(struct gpnn_grown *grown, const char *text, struct gpnn_error *why)
+{
+  struct gpnn_table *table = NULL;
+  const struct gpnn_table_options options = GPNN_TABLE_OPTIONS_INIT;
+  assert_ok(gpnn_table_open(&table, scratch_text("more.csv", text), &options, &err));
+  enum gpnn_status status = gpnn_grown_read(grown, table, false, why);
+  gpnn_table_close(table);
+  return status;
+}
+
+/* Adds rows 'from' to 'to' to 'old'. */
+static void grow(struct gpnn_grown *grown, const struct gpnn_dataset *old, size_t from, size_t to,
+                 bool lacks)
+{
+  char *text = text_of(from, to, lacks);
+  assert_ok(gpnn_grown_begin(grown, old, scratch_path("new.gpi"), NULL, &err));
+  assert_ok(add_text(grown, text, &err));
+  assert_ok(gpnn_grown_finish(grown, &err));
+  free(text);
+}
+
+/* ---- rows ---- */
+
+/* Row 'number' of the table, as 'scaling' standardises it. */
+static void check_row(const struct gpnn_dataset *c, size_t number, const double *x, double y,
+                      double more, double r, double v, double v_of_more, bool is_filled)
+{
+  const struct gpnn_scaling *s = &c->scaling;
+  double i = (double)number;
+  bool is_new = number >= 300 && number % 4 == 0;
+  double features[] = {i, (double)(number % 11), !is_new && number % 2 == 0, !is_new && number % 2};
+  double z[4];
+  gpnn_scaling_apply(s, features, z);
+  assert_int_equal(c->d, 4);
+  assert_near(x[0], z[0], 0);
+  if (!is_filled) assert_near(x[1], z[1], 0);
+  assert_near(x[2], z[2], 0);
+  assert_near(x[3], z[3], 0);
+  assert_near(y, (3 * i + 7 - s->y_mean) / s->y_sd, 1e-12);
+  if (number % 5 == 0)
+    assert_true(isnan(more));
+  else
+    assert_near(more, (i * i - s->more[0].mean) / s->more[0].sd, 1e-12);
+  assert_near(r, ((double)(number % 13) - s->regressors[0].mean) / s->regressors[0].sd, 1e-12);
+  assert_near(v, 0.5 * i / (s->y_sd * s->y_sd), 1e-12);
+  assert_near(v_of_more, 0.5 * i / (s->more[0].sd * s->more[0].sd), 1e-12);
+}
+
+/* The rows numbered from 'first' on, in their order but for those held out, are those of the
+ * table. */
+static void check_rows(const struct gpnn_dataset *c, size_t first, bool lacks)
+{
+  uint64_t *held_out = NULL;
+  size_t n = c->n, h = c->n_calibration, before = 0, bytes = gpnn_lacks_bytes(3);
+  assert_ok(gpnn_training_held_out(c, &held_out, &err));
+  for (size_t i = 0; i < n; i++) {
+    while (before < h && held_out[before] == i + before) before++;
+    size_t number = first + i + before;
+    bool is_filled = lacks && number % 7 == 3;
+    if (c->lacks != NULL) assert_int_equal(gpnn_lacks(c->lacks + i * bytes, 1), is_filled);
+    check_row(c, number, c->x + 4 * i, c->y[i], c->more[i], c->regressors[i], c->noise[i],
+              c->noise[n + i], is_filled);
+    assert_true(isfinite(c->x[4 * i + 1]));
+  }
+  for (size_t i = 0; i < h; i++) {
+    size_t number = first + (size_t)c->held_out[i];
+    bool is_filled = lacks && number % 7 == 3;
+    assert_int_equal(isnan(c->calibration_x[4 * i + 1]), is_filled);
+    check_row(c, number, c->calibration_x + 4 * i, c->calibration_y[i], c->calibration_more[i],
+              c->calibration_regressors[i], c->calibration_noise[i], c->calibration_noise[h + i],
+              is_filled);
+  }
+  free(held_out);
+}
+
+static void grown_rows_are_those_of_both_tables_in_their_order(void **state)
+{
+  (void)state;
+  for (int lacks = 0; lacks < 2; lacks++) {
+    struct gpnn_training training = GPNN_TRAINING_INIT;
+    struct gpnn_grown grown = GPNN_GROWN_INIT, twice = GPNN_GROWN_INIT;
+    char *text = text_of(0, 200, lacks);
+    train(&training, text, &roles, GPNN_SCALING_SCALE, 20);
+    grow(&grown, &training.dataset, 200, 320, lacks);
+    assert_int_equal(grown.n_added, 120);
+    assert_int_equal(grown.n_unseen, 5);
+    assert_int_equal(grown.dataset.n + grown.dataset.n_calibration, 320);
+    assert_int_equal(grown.dataset.n_calibration, 32);
+    assert_true((grown.dataset.lacks != NULL) == lacks);
+    check_rows(&grown.dataset, 0, lacks);
+    grow(&twice, &grown.dataset, 320, 321, lacks);
+    check_rows(&twice.dataset, 0, lacks);
+    gpnn_grown_release(&twice);
+    gpnn_grown_release(&grown);
+    gpnn_training_release(&training);
+    free(text);
+  }
+}
+
+/* What is lacking only in rows added is filled in too. */
+static void rows_added_may_be_the_first_to_lack_inputs(void **state)
+{
+  (void)state;
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct gpnn_grown grown = GPNN_GROWN_INIT;
+  char *text = text_of(0, 200, false);
+  train(&training, text, &roles, GPNN_SCALING_SCALE, 20);
+  grow(&grown, &training.dataset, 200, 290, true);
+  size_t n = 0, bytes = gpnn_lacks_bytes(3);
+  for (size_t i = 0; i < grown.dataset.n; i++) {
+    n += gpnn_lacks(grown.dataset.lacks + i * bytes, 1);
+    assert_true(isfinite(grown.dataset.x[4 * i + 1]));
+  }
+  for (size_t i = 0; i < grown.dataset.n_calibration; i++)
+    n += isnan(grown.dataset.calibration_x[4 * i + 1]) ? 1 : 0;
+  assert_int_equal(n, 12);
+  gpnn_grown_release(&grown);
+  gpnn_training_release(&training);
+  free(text);
+}
+
+/* ---- forgetting ---- */
+
+static void the_oldest_rows_are_forgotten(void **state)
+{
+  (void)state;
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  char *text = text_of(0, 200, true);
+  train(&training, text, &roles, GPNN_SCALING_SCALE, 20);
+  for (int by_value = 0; by_value < 2; by_value++) {
+    struct gpnn_grown grown = GPNN_GROWN_INIT;
+    char *more = text_of(200, 300, true);
+    assert_ok(gpnn_grown_begin(&grown, &training.dataset, scratch_path("new.gpi"), NULL, &err));
+    if (by_value)
+      assert_ok(gpnn_grown_forget_below(&grown, "x", 1, "50", &err));
+    else
+      gpnn_grown_forget_oldest(&grown, 50);
+    assert_ok(add_text(&grown, more, &err));
+    assert_ok(gpnn_grown_finish(&grown, &err));
+    assert_int_equal(grown.n_forgotten, 50);
+    assert_int_equal(grown.dataset.n + grown.dataset.n_calibration, 250);
+    check_rows(&grown.dataset, 50, true);
+    gpnn_grown_release(&grown);
+    free(more);
+  }
+  gpnn_training_release(&training);
+  free(text);
+}
+
+static void what_cannot_be_forgotten_is_said(void **state)
+{
+  (void)state;
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct gpnn_grown grown = GPNN_GROWN_INIT;
+  char *text = text_of(0, 200, true);
+  train(&training, text, &roles, GPNN_SCALING_SCALE, 20);
+  assert_ok(gpnn_grown_begin(&grown, &training.dataset, scratch_path("new.gpi"), NULL, &err));
+  assert_fails(gpnn_grown_forget_below(&grown, "c", 1, "50", &err), GPNN_EINVAL, "no input 'c'");
+  assert_fails(gpnn_grown_forget_below(&grown, "a", 1, "50", &err), GPNN_EINVAL, "no input 'a'");
+  assert_fails(gpnn_grown_forget_below(&grown, "x", 1, "May", &err), GPNN_EINVAL, "not a number");
+  gpnn_grown_forget_oldest(&grown, 199);
+  assert_fails(gpnn_grown_finish(&grown, &err), GPNN_EDATA, "too few to train on");
+  gpnn_grown_release(&grown);
+  gpnn_training_release(&training);
+  free(text);
+}
+
+/* ---- calibration rows ---- */
+
+/* Over many seeds, each part of the rows has its share of calibration rows, and of the first few of
+ * them. */
+static void calibration_rows_stay_a_random_sample(void **state)
+{
+  (void)state;
+  enum { SEEDS = 300, PARTS = 4, FIRST = 10 };
+  double held[PARTS] = {0}, first[PARTS] = {0};
+  char *texts[PARTS];
+  for (size_t p = 0; p < PARTS; p++) texts[p] = text_of(100 * p, 100 * (p + 1), false);
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    struct gpnn_training training = GPNN_TRAINING_INIT;
+    struct gpnn_grown grown[PARTS];
+    train(&training, texts[0], &roles, GPNN_SCALING_SCALE, 10);
+    training.dataset.fingerprint = seed;
+    const struct gpnn_dataset *old = &training.dataset;
+    for (size_t p = 1; p < PARTS; p++, old = &grown[p - 1].dataset) {
+      grown[p] = (struct gpnn_grown)GPNN_GROWN_INIT;
+      assert_ok(gpnn_grown_begin(&grown[p], old, scratch_path("new.gpi"), NULL, &err));
+      assert_ok(add_text(&grown[p], texts[p], &err));
+      assert_ok(gpnn_grown_finish(&grown[p], &err));
+      grown[p].dataset.fingerprint = seed * PARTS + p;
+    }
+    for (size_t i = 0; i < old->n_calibration; i++) {
+      held[old->held_out[i] / 100]++;
+      if (i < FIRST) first[old->held_out[i] / 100]++;
+    }
+    for (size_t p = PARTS - 1; p > 0; p--) gpnn_grown_release(&grown[p]);
+    gpnn_training_release(&training);
+  }
+  for (size_t p = 0; p < PARTS; p++) { /* 10 of 40 are of each part */
+    assert_near(held[p] / SEEDS, 10, 0.4);
+    assert_near(first[p] / SEEDS, FIRST / (double)PARTS, 0.3);
+  }
+  for (size_t p = 0; p < PARTS; p++) free(texts[p]);
+}
+
+/* ---- what is noticed ---- */
+
+static void a_table_that_was_added_before_is_refused(void **state)
+{
+  (void)state;
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct gpnn_grown grown = GPNN_GROWN_INIT;
+  char *text = text_of(0, 200, false);
+  train(&training, text, &roles, GPNN_SCALING_SCALE, 20);
+  assert_ok(gpnn_grown_begin(&grown, &training.dataset, scratch_path("new.gpi"), NULL, &err));
+  assert_fails(add_text(&grown, text, &err), GPNN_EDATA, "was it added before?");
+  gpnn_grown_release(&grown);
+  gpnn_training_release(&training);
+  free(text);
+}
+
+static void drift_is_in_standard_deviations(void **state)
+{
+  (void)state;
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct gpnn_grown grown = GPNN_GROWN_INIT;
+  char *text = text_of(0, 200, false);
+  train(&training, text, &roles, GPNN_SCALING_SCALE, 0);
+  grow(&grown, &training.dataset, 200, 300, false);
+  double shift = 150 / sqrt((200.0 * 200 - 1) / 12);
+  assert_int_equal(grown.drift.coordinate, 0);
+  assert_near(grown.drift.input, shift, 1e-9);
+  assert_near(grown.drift.target, shift, 1e-9);
+  assert_null(grown.dataset.held_out);
+  gpnn_grown_release(&grown);
+  gpnn_training_release(&training);
+  free(text);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(grown_rows_are_those_of_both_tables_in_their_order),
+      cmocka_unit_test(rows_added_may_be_the_first_to_lack_inputs),
+      cmocka_unit_test(the_oldest_rows_are_forgotten),
+      cmocka_unit_test(what_cannot_be_forgotten_is_said),
+      cmocka_unit_test(calibration_rows_stay_a_random_sample),
+      cmocka_unit_test(a_table_that_was_added_before_is_refused),
+      cmocka_unit_test(drift_is_in_standard_deviations),
+  };
+  return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
