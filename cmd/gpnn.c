@@ -30,6 +30,7 @@ static const struct cli_option options[] = {
     HANDED_ON(0, "fail-on-na", "P", "fail if more than this share of TEST is NA (0.5)"),
     HANDED_ON(0, "fail-on-far", "P", "fail if more than this share of TEST is far (1)"),
     CLI_TEXT(0, "save", save, "FILE", "keep the model, show the commands"),
+    CLI_TEXT(0, "update", update, "MODEL", "add the rows of TRAIN to a model"),
     CLI_FLAG(0, "force", force, "replace a model of another target or other inputs"),
     HANDED_ON(0, "regressors", "LIST", NULL),
     HANDED_ON(0, "row-noise", "COL", NULL),
@@ -49,7 +50,8 @@ static const struct cli_option options[] = {
 
 static const struct cli_tool tool = {
     .name = "gpnn",
-    .synopsis = "[OPTION...] TRAIN [TEST]",
+    .synopsis = "[OPTION...] TRAIN [TEST]\n"
+                "       gpnn --update MODEL TRAIN",
     .purpose = "Learn to predict a column of the table TRAIN from the others, and predict it for\n"
                "every row of TEST.  Without TEST, keep what was learnt.  A report tells what was\n"
                "done, and how good predictions are.",

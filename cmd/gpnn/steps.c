@@ -310,8 +310,8 @@ static enum gpnn_status judge(enum step step, const struct gpnn_child_end *end,
   return end->exit_status == USAGE ? GPNN_EINVAL : GPNN_EIO;
 }
 
-static enum gpnn_status run(struct command *command, enum step step, int standard_output,
-                            struct gpnn_error *err)
+enum gpnn_status steps_run_command(struct command *command, enum step step, int standard_output,
+                                   struct gpnn_error *err)
 {
   const int streams[] = {-1, standard_output, -1};
   struct gpnn_child_end end;
@@ -338,7 +338,7 @@ enum gpnn_status steps_check(const struct cli *cli, const struct places *places,
     steps_command(cli, places, &places->working, step, &command);
     command_add(&command, "--quiet");
     command_add(&command, "--help");
-    status = run(&command, step, nowhere, err);
+    status = steps_run_command(&command, step, nowhere, err);
     command_release(&command);
   }
   close(nowhere);
@@ -362,7 +362,7 @@ enum gpnn_status steps_run(const struct cli *cli, const struct places *places, e
   if (cli->report != NULL) command_add(&command, "--quiet"); /* the report stands alone */
   if (step == STEP_INDEX) show_as(cli, places, &command);
   if (step == STEP_PREDICT) command_add(&command, "--names"); /* by which they are scored */
-  enum gpnn_status status = run(&command, step, -1, err);
+  enum gpnn_status status = steps_run_command(&command, step, -1, err);
   command_release(&command);
   return status;
 }

@@ -63,6 +63,10 @@ void steps_command(const struct cli *cli, const struct places *places, const str
 /* Appends to 'command' how to make the model of index and parameters. */
 void steps_pack_command(const struct files *files, struct command *command);
 
+/* Runs a command that is, or belongs to, a step: outcomes as of steps_run(). */
+GPNN_MUST_CHECK enum gpnn_status steps_run_command(struct command *command, enum step step,
+                                                   int standard_output, struct gpnn_error *err);
+
 /* Lets the steps up to 'last' read their options, and do nothing else.  Outcomes as of
  * steps_run(). */
 GPNN_MUST_CHECK enum gpnn_status steps_check(const struct cli *cli, const struct places *places,

@@ -13,6 +13,7 @@
 #include "cmd/gpnn/places.h"
 #include "cmd/gpnn/report.h"
 #include "cmd/gpnn/steps.h"
+#include "cmd/gpnn/update.h"
 
 /* ---- options ------------------------------------------------------------------------------ */
 
@@ -20,12 +21,13 @@ bool workflow_resolve(const struct cli *cli, void *arguments)
 {
   const char *train = cli_operand(cli, 0), *test = cli->n_operands > 1 ? cli->operands[1] : NULL;
   const char *misplaced = steps_misplaced(cli, test != NULL);
-  const char *save = ((const struct workflow_arguments *)arguments)->save;
+  const struct workflow_arguments *a = arguments;
+  if (a->update != NULL) return update_resolve(cli);
   if (misplaced == NULL && test == NULL && strcmp(cli->output, "-") != 0) misplaced = "output";
   if (misplaced != NULL)
     return cli_refuse(cli, "--%s is for predictions: name a table to predict after \"%s\"",
                       misplaced, train);
-  if (save != NULL && strcmp(save, "-") == 0)
+  if (a->save != NULL && strcmp(a->save, "-") == 0)
     return cli_refuse(cli, "a model is a binary file: name it with --save FILE");
   if (test != NULL && strcmp(train, "-") == 0 && strcmp(test, "-") == 0)
     return cli_refuse(cli, "both tables cannot be standard input");
@@ -138,6 +140,7 @@ enum gpnn_status workflow_run(const struct cli *cli, void *arguments, struct gpn
   const char *test = cli->n_operands > 1 ? cli->operands[1] : NULL;
   struct places places = {0};
   struct findings findings = {0};
+  if (a->update != NULL) return update(cli, a->update, cli_operand(cli, 0), err);
   char *told = NULL;
   double started = progress_now();
   enum gpnn_status status =

@@ -88,6 +88,7 @@ static enum gpnn_status add_probabilistic(struct gpnn_metrics *metrics, double t
   }
   if (status != GPNN_OK) return status;
   gpnn_sum_add(&metrics->nll, nll);
+  gpnn_sum_add(&metrics->nll_squares, nll * nll);
   gpnn_sum_add(&metrics->cal, z * z);
   /* If t overflows, the predicted distribution is a point in comparison. */
   double crps = isinf(t) ? fabs(error) : scale * gpnn_student_crps(t, df);
@@ -170,6 +171,8 @@ enum gpnn_status gpnn_metrics_result(struct gpnn_metrics *metrics,
   r.mae = gpnn_sum_mean(&metrics->absolute, n);
   r.r2 = spread > 0 ? 1 - (r.rmse / spread) * (r.rmse / spread) : NAN;
   r.nll = gpnn_sum_mean(&metrics->nll, n_sd);
+  double squares = gpnn_sum_mean(&metrics->nll_squares, n_sd) - r.nll * r.nll;
+  r.nll_error = n_sd > 1 ? sqrt(fmax(squares, 0) / (double)(n_sd - 1)) : INFINITY;
   r.cal = gpnn_sum_mean(&metrics->cal, n_sd);
   r.crps = gpnn_sum_mean(&metrics->crps, n_sd);
   r.at_steps = n_sd == 0 ? 0 : (double)metrics->n_at_steps / (double)n_sd;

@@ -48,7 +48,7 @@ struct gpnn_metrics {
   size_t n_with_sd;                   /* those of them with a standard deviation */
   size_t n_at_steps;                  /* those of these with a step at the truth */
   struct gpnn_squares errors;
-  struct gpnn_sum absolute, nll, cal, crps;
+  struct gpnn_sum absolute, nll, nll_squares, cal, crps;
   double y_mean; /* the mean of the truths, and their squared deviations, updated as Welford does */
   struct gpnn_squares y_spread;
   struct gpnn_coverage coverage[GPNN_METRICS_LEVELS];
@@ -63,7 +63,8 @@ struct gpnn_metrics_result {
   double rmse, mse, mae;
   double r2; /* NaN if all truths are equal */
   double nll, cal, crps;
-  double at_steps; /* the share of rows with a step at the truth */
+  double nll_error; /* standard error of the NLL, as the mean of independent rows */
+  double at_steps;  /* the share of rows with a step at the truth */
   /* Widths and scores are NaN if a PIT was given. */
   double coverage[GPNN_METRICS_LEVELS], width[GPNN_METRICS_LEVELS], score[GPNN_METRICS_LEVELS];
   double pit_distance;

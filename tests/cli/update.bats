@@ -1,0 +1,80 @@
+#!/usr/bin/env bats
+# gpnn --update: a model that takes in the rows of each night.
+
+load helper
+
+# night SEED ROWS SLOPE: a table.
+night() {
+  awk -v s="$1" -v n="$2" -v b="$3" 'BEGIN {
+    srand(s); OFS = "\t"; print "a", "b", "y"
+    for (i = 0; i < n; i++) { u = rand(); v = rand(); print u, v, sin(6 * u) + v * b + 0.2 * (rand() + rand() - 1) } }'
+}
+
+# make_house: house.gpm of 2500 rows, quickly made.
+make_house() {
+  night 1 2500 1 >t.tsv
+  gpnn-index -q -o t.gpi t.tsv
+  gpnn-fit -q --effort fast t.gpi | gpnn-calibrate -q t.gpi >t.cal
+  gpnn-index --pack t.cal -o house.gpm t.gpi
+  night 2 200 1 >usual.tsv
+  night 3 200 3 >other.tsv
+}
+
+@test "an update adds rows and calibrates, and estimates again where predictions were worse than by chance" {
+  make_house
+  cp house.gpm before.gpm
+  gpnn --update house.gpm usual.tsv 2>err.txt
+  grep -q '^gpnn-index: house.gpm: 200 rows added, 0 forgotten: 2430 rows and 270 held out; ' err.txt
+  grep -q '^gpnn: house.gpm: NLL of 200 new rows .*, where .* was expected: not worse than by chance, so parameters stay and are calibrated$' err.txt
+  gpnn-index -q --add usual.tsv -o step.gpm before.gpm
+  gpnn-calibrate -q step.gpm | gpnn-index --pack - -o step.gpm step.gpm
+  cmp step.gpm house.gpm
+  gpnn --update house.gpm --effort fast other.tsv 2>err.txt
+  grep -q '^gpnn: house.gpm: .*: worse than by chance, so parameters are estimated again$' err.txt
+  assert_equal "$(gpnn-info house.gpm | value rows)" 2610
+  gpnn-info --unpack house.gpm | grep -q '^fit-rows'
+  (($(find . -name '.gpnn*' | wc -l) == 0))
+}
+
+@test "an update that cannot be made leaves the model as it is" {
+  make_house
+  assert_fails 2 'takes one table' gpnn --update house.gpm t.tsv usual.tsv
+  cp house.gpm before.gpm
+  run gpnn -q --update house.gpm t.tsv
+  [[ $status == 1 && $output == 'gpnn-index: t.tsv: 2250 of the first 2500 rows are training rows of the index already: was it added before?' ]]
+  assert_fails 2 'is read twice, so it has to be a file' gpnn --update house.gpm - <usual.tsv
+  assert_fails 2 'so --target does not apply' gpnn --update house.gpm -y y usual.tsv
+  assert_fails 1 't.tsv: is not a model that gpnn keeps' gpnn --update t.tsv usual.tsv
+  cut -f 1,2 usual.tsv >blind.tsv
+  run gpnn -q --update house.gpm blind.tsv
+  [[ $status == 1 && $output == "gpnn-index: blind.tsv: no column 'y', a target" ]]
+  cmp house.gpm before.gpm
+}
+
+@test "updates at the same time wait for each other, and none is lost" {
+  make_house
+  local i
+  for i in 1 2 3; do
+    night 1$i 100 1 >night$i.tsv
+    gpnn -q --update house.gpm night$i.tsv &
+  done
+  wait
+  assert_equal "$(gpnn-info house.gpm | awk '$1 == "rows" || $1 == "calibration-rows" { n += $2 } END { print n }')" 2800
+}
+
+@test "an update that is killed leaves the old model or the new one" {
+  make_house
+  cp house.gpm old.gpm
+  gpnn -q --update house.gpm usual.tsv
+  cp house.gpm new.gpm
+  local delay
+  for delay in 0.01 0.03 0.06 0.1 0.15 0.2 0.3 0.4; do
+    cp old.gpm house.gpm
+    (exec setsid gpnn -q --update house.gpm usual.tsv) &
+    sleep "$delay"
+    kill -9 -- "-$!" 2>/dev/null || :
+    wait || :
+    cmp -s house.gpm old.gpm || cmp house.gpm new.gpm
+    gpnn-predict -q house.gpm other.tsv >/dev/null
+  done
+}
