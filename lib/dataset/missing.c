@@ -123,13 +123,22 @@ static bool lacks_the_same(const struct gpnn_dataset *dataset, const double *x, 
   return false;
 }
 
+/* Input 'j''s share of a squared distance: none if 'x' lacks it. */
+static double part(const double *x, const double *y, size_t j)
+{
+  double off = x[j] - y[j];
+  return isnan(off) ? 0 : off * off;
+}
+
 /* The squared distance of a training row, which is not finished beyond 'most'. */
 static double distance(const struct gpnn_dataset *dataset, const double *x, size_t row, double most)
 {
   const double *y = dataset->x + row * dataset->d;
   double sum = 0;
-  for (size_t j = 0; j < dataset->d && sum <= most; j++)
-    if (!isnan(x[j])) sum += (x[j] - y[j]) * (x[j] - y[j]);
+  size_t j = 0;
+  for (; j + 4 <= dataset->d && sum <= most; j += 4)
+    sum += (part(x, y, j) + part(x, y, j + 1)) + (part(x, y, j + 2) + part(x, y, j + 3));
+  for (; j < dataset->d && sum <= most; j++) sum += part(x, y, j);
   return sum;
 }
 

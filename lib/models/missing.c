@@ -13,11 +13,12 @@
 /* ---- rows in place of rows ----------------------------------------------------------------- */
 
 /* Some rows of a query, with draws in place of each that lacks inputs, and none of one without any.
- */
+ * Draws of a row that are alike, as those of a category often are, are predicted once. */
 struct drawn {
   const struct gpnn_dataset *dataset;
   struct gpnn_query given, query;
-  size_t *first; /* given.n + 1: where the rows of each row begin */
+  size_t *first; /* given.n + 1: where the draws of each row begin */
+  size_t *place; /* first[given.n]: the row of 'query' that each draw is */
   size_t n_draws;
   double *x, *regressors;
   int64_t *self, *candidates;
@@ -53,14 +54,14 @@ static enum gpnn_status make_room(struct drawn *drawn, struct gpnn_error *err)
   }
   drawn->first[given->n] = n;
   drawn->arrays = GPNN_ARRAYS(
-      GPNN_ARRAY(drawn->x, n, drawn->dataset->d),
+      GPNN_ARRAY(drawn->x, n, drawn->dataset->d), GPNN_ARRAY(drawn->place, n, 1),
       GPNN_ARRAY_IF(given->regressors != NULL, drawn->regressors, n, p),
       GPNN_ARRAY_IF(given->self != NULL, drawn->self, n, 1),
       GPNN_ARRAY_IF(given->group != NULL, drawn->group, n, 1),
       GPNN_ARRAY_IF(given->candidates != NULL, drawn->candidates, n, given->n_candidates));
   if (drawn->arrays == NULL) return gpnn_fail_memory(err, "for rows that lack inputs");
   drawn->query = *given;
-  drawn->query.n = n;
+  drawn->query.n = 0;
   drawn->query.x = drawn->x;
   drawn->query.regressors = drawn->regressors;
   drawn->query.self = drawn->self;
@@ -93,7 +94,29 @@ static void draw_row(void *context, size_t thread, size_t i)
   else if (n > 0)
     gpnn_missing_draw(drawn->dataset, x, drawn->given.self == NULL ? -1 : drawn->given.self[i], n,
                       drawn->x + from * d);
-  for (size_t k = 0; k < n; k++) copy_rest(drawn, i, from + k);
+  for (size_t k = 0; k < n; k++) {
+    size_t same = 0;
+    while (memcmp(drawn->x + (from + same) * d, drawn->x + (from + k) * d, d * sizeof *x) != 0)
+      same++;
+    drawn->place[from + k] = from + same;
+  }
+}
+
+/* Keeps those draws that are the first of their kind. */
+static void gather(struct drawn *drawn)
+{
+  size_t d = drawn->dataset->d;
+  for (size_t i = 0; i < drawn->given.n; i++)
+    for (size_t k = drawn->first[i]; k < drawn->first[i + 1]; k++) {
+      if (drawn->place[k] < k) {
+        drawn->place[k] = drawn->place[drawn->place[k]];
+        continue;
+      }
+      size_t to = drawn->query.n++;
+      memmove(drawn->x + to * d, drawn->x + k * d, d * sizeof *drawn->x);
+      copy_rest(drawn, i, to);
+      drawn->place[k] = to;
+    }
 }
 
 static size_t draws_of(const struct gpnn_model *model)
@@ -122,9 +145,10 @@ static enum gpnn_status draw(struct drawn *drawn, const struct gpnn_model *model
                           .given = gpnn_query_part(query, dataset, from, n),
                           .n_draws = draws_of(model)};
   enum gpnn_status status = make_room(drawn, err);
-  if (status == GPNN_OK)
-    gpnn_threads_each(gpnn_model_options(model)->threads, n, 1, draw_row, drawn);
-  return status;
+  if (status != GPNN_OK) return status;
+  gpnn_threads_each(gpnn_model_options(model)->threads, n, 1, draw_row, drawn);
+  gather(drawn);
+  return GPNN_OK;
 }
 
 static void drawn_release(struct drawn *drawn)
@@ -147,22 +171,22 @@ static void find_marginal(const struct gpnn_channel *channel, double *mean, doub
   *variance = fmax(0, squares / (double)dataset->n - gpnn_parameters_noise(channel->parameters));
 }
 
-/* Writes the mean of 'n' numbers, if they are wanted. */
-static void average(size_t n, const double *from, double *to)
+/* Writes the mean of those of the numbers that are at 'n' places, if they are wanted. */
+static void average(size_t n, const size_t *place, const double *from, double *to)
 {
   double sum = 0;
   if (to == NULL) return;
-  for (size_t k = 0; k < n; k++) sum += from[k];
+  for (size_t k = 0; k < n; k++) sum += from[place[k]];
   *to = sum / (double)n;
 }
 
 /* What the differences between the draws' means add to the variance. */
-static double disagreement(size_t n, const double *mean)
+static double disagreement(size_t n, const size_t *place, const double *mean)
 {
   double centre, sum = 0;
   if (n < 2) return 0;
-  average(n, mean, &centre);
-  for (size_t k = 0; k < n; k++) sum += (mean[k] - centre) * (mean[k] - centre);
+  average(n, place, mean, &centre);
+  for (size_t k = 0; k < n; k++) sum += (mean[place[k]] - centre) * (mean[place[k]] - centre);
   return sum / (double)n * (double)(n + 1) / (double)(n - 1);
 }
 
@@ -180,18 +204,18 @@ static void put(double *array, size_t i, double value)
 static void combine_row(const struct drawn *drawn, const struct gpnn_latent *of, size_t channel,
                         size_t i, size_t to, const struct gpnn_latent *latent)
 {
-  size_t n = drawn->first[i + 1] - drawn->first[i],
-         from = channel * drawn->query.n + drawn->first[i];
-  average(n, at(of->mean, from), at(latent->mean, to));
-  average(n, at(of->variance, from), at(latent->variance, to));
-  average(n, at(of->mean_variance, from), at(latent->mean_variance, to));
-  average(n, at(of->misfit, from), at(latent->misfit, to));
-  average(n, at(of->nearest, from), at(latent->nearest, to));
-  average(n, at(of->noise, from), at(latent->noise, to));
-  average(n, at(of->share, from), at(latent->share, to));
+  const size_t *place = drawn->place + drawn->first[i];
+  size_t n = drawn->first[i + 1] - drawn->first[i], from = channel * drawn->query.n;
+  average(n, place, at(of->mean, from), at(latent->mean, to));
+  average(n, place, at(of->variance, from), at(latent->variance, to));
+  average(n, place, at(of->mean_variance, from), at(latent->mean_variance, to));
+  average(n, place, at(of->misfit, from), at(latent->misfit, to));
+  average(n, place, at(of->nearest, from), at(latent->nearest, to));
+  average(n, place, at(of->noise, from), at(latent->noise, to));
+  average(n, place, at(of->share, from), at(latent->share, to));
   /* No local scale is to multiply what the draws add (likelihood/scale.h), so that it counts as the
    * mean's variance too. */
-  double between = disagreement(n, of->mean + from);
+  double between = disagreement(n, place, of->mean + from);
   if (latent->variance != NULL) latent->variance[to] += between;
   if (latent->mean_variance != NULL) latent->mean_variance[to] += between;
 }
@@ -278,13 +302,14 @@ static enum gpnn_status combine_classes(const struct drawn *drawn,
                                         size_t i, const double *of, const double *of_nearest,
                                         double *p, double *nearest, struct gpnn_error *err)
 {
-  size_t from = drawn->first[i], n = drawn->first[i + 1] - from;
+  const size_t *place = drawn->place + drawn->first[i];
+  size_t n = drawn->first[i + 1] - drawn->first[i];
   if (nearest != NULL) nearest[i] = INFINITY;
   if (n == 0) return find_frequencies(dataset, n_classes, p + i * n_classes, err);
-  if (nearest != NULL) average(n, of_nearest + from, &nearest[i]);
+  if (nearest != NULL) average(n, place, of_nearest, &nearest[i]);
   for (size_t c = 0; c < n_classes; c++) {
     double sum = 0;
-    for (size_t k = 0; k < n; k++) sum += of[(from + k) * n_classes + c];
+    for (size_t k = 0; k < n; k++) sum += of[place[k] * n_classes + c];
     p[i * n_classes + c] = sum / (double)n;
   }
   return GPNN_OK;
