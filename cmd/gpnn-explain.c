@@ -19,7 +19,7 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "with", with, "TABLE", "importance: on the rows of TABLE", .of = EXPLAIN_SCORED),
     CLI_COUNT('c', "rows", rows, "N", "how many rows (depends on KIND)", 1, 1e7,
               .of = EXPLAIN_SAMPLE),
-    CLI_COUNT(0, "repeats", repeats, "N", "importance: permutations of a column (3)", 1, 1000,
+    CLI_COUNT(0, "repeats", repeats, "N", "importance: permutations of a column (1)", 1, 1000,
               .of = EXPLAIN_SCORED),
     CLI_CHOICE(0, "kind", effect, "EFFECT", "effect:", effects, .of = EXPLAIN_GRID),
     CLI_COUNT(0, "points", points, "N", "effect: values of the column, at most (30)", 2, 1000,

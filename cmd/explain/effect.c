@@ -52,18 +52,14 @@ static enum gpnn_status write_effect(const struct explaining *e, const struct gp
 }
 
 /* The one column that -x asks for. */
-static enum gpnn_status find_column(const struct explaining *e,
-                                    struct gpnn_explain_columns *columns,
+static enum gpnn_status find_column(const struct explaining *e, struct explain_items *items,
                                     const struct gpnn_explain_column **column,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_explain_column **chosen = NULL;
-  size_t n = 0;
-  enum gpnn_status status = explain_find_columns(e, columns, &chosen, &n, err);
-  if (status == GPNN_OK && (e->a->inputs == NULL || n != 1))
+  enum gpnn_status status = explain_find_items(e, items, err);
+  if (status == GPNN_OK && (e->a->inputs == NULL || items->n != 1 || items->of[0].group.n != 1))
     status = gpnn_fail(err, GPNN_EINVAL, "an effect is that of one column: name it by -x COL");
-  if (status == GPNN_OK) *column = chosen[0];
-  free(chosen);
+  if (status == GPNN_OK) *column = items->members[0];
   return status;
 }
 
@@ -76,12 +72,12 @@ enum gpnn_status explain_effect(struct explaining *e, struct gpnn_error *err)
                                               .n_draws = a->samples,
                                               .level = a->interval.p[0],
                                               .seed = e->cli->seed};
-  struct gpnn_explain_columns columns = {0};
+  struct explain_items items = {0};
   const struct gpnn_explain_column *column = NULL;
   struct gpnn_axis axis = {0};
   struct gpnn_effect effect = {0};
   uint64_t *number = NULL;
-  enum gpnn_status status = find_column(e, &columns, &column, err);
+  enum gpnn_status status = find_column(e, &items, &column, err);
   if (status == GPNN_OK) status = gpnn_axis_init(&axis, e->channel->dataset, e->view, column, err);
   if (status == GPNN_OK) status = gpnn_effect_find(&effect, e->model, &axis, &options, err);
   if (status == GPNN_OK && a->effect == GPNN_EFFECT_ICE)
@@ -90,6 +86,6 @@ enum gpnn_status explain_effect(struct explaining *e, struct gpnn_error *err)
   free(effect.points);
   free(number);
   gpnn_axis_release(&axis);
-  gpnn_explain_columns_release(&columns);
+  explain_items_release(&items);
   return status;
 }

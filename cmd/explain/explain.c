@@ -114,34 +114,95 @@ enum gpnn_status explain_number_rows(const struct explaining *e, uint64_t **numb
   return found == NULL ? gpnn_fail_memory(err, "for the numbers of rows") : GPNN_OK;
 }
 
-enum gpnn_status explain_find_columns(const struct explaining *e,
-                                      struct gpnn_explain_columns *columns,
-                                      const struct gpnn_explain_column ***chosen, size_t *n,
-                                      struct gpnn_error *err)
+/* ---- columns ------------------------------------------------------------------------------ */
+
+/* Adds a column to the item that is being made, the last. */
+static enum gpnn_status add_member(struct explain_items *items, size_t k, struct gpnn_error *err)
+{
+  struct explain_item *item = &items->of[items->n];
+  const struct gpnn_explain_column **end = items->members;
+  for (size_t i = 0; i <= items->n; i++) end += items->of[i].group.n;
+  for (const struct gpnn_explain_column **own = items->members; own < end; own++)
+    if (*own == &items->columns.of[k])
+      return gpnn_fail(err, GPNN_EINVAL, "option -x: column '%s' is there twice",
+                       items->columns.of[k].name);
+  *end = &items->columns.of[k];
+  item->group.of = end - item->group.n++;
+  return GPNN_OK;
+}
+
+/* Adds the column called name[length], or all whose names begin so if it ends with '*'. */
+static enum gpnn_status add_named(const struct explaining *e, struct explain_items *items,
+                                  const char *name, size_t length, struct gpnn_error *err)
+{
+  size_t k = gpnn_explain_columns_named(&items->columns, e->channel->dataset, name, length);
+  size_t n = items->of[items->n].group.n;
+  enum gpnn_status status = GPNN_OK;
+  char shown[GPNN_MASK_BYTES];
+  if (k != SIZE_MAX) return add_member(items, k, err);
+  bool is_start = length > 1 && name[length - 1] == '*';
+  for (k = 0; k < items->columns.n && is_start && status == GPNN_OK; k++)
+    if (strncmp(items->columns.of[k].name, name, length - 1) == 0)
+      status = add_member(items, k, err);
+  if (status != GPNN_OK || items->of[items->n].group.n > n) return status;
+  return gpnn_fail(err, GPNN_EINVAL, "option -x: the model has no column '%s'",
+                   gpnn_mask(shown, name, length));
+}
+
+/* Adds an item of -x: a column, or several with '+' between. */
+static enum gpnn_status add_item(const struct explaining *e, struct explain_items *items,
+                                 const char *name, size_t length, struct gpnn_error *err)
+{
+  struct explain_item *item = &items->of[items->n];
+  size_t whole = gpnn_explain_columns_named(&items->columns, e->channel->dataset, name, length);
+  enum gpnn_status status = GPNN_OK;
+  gpnn_mask(item->name, name, length);
+  for (size_t at = 0; at <= length && status == GPNN_OK;) {
+    const char *plus = whole != SIZE_MAX ? NULL : memchr(name + at, '+', length - at);
+    size_t part = plus == NULL ? length - at : (size_t)(plus - name) - at;
+    status = add_named(e, items, name + at, part, err);
+    at += part + 1;
+  }
+  if (status == GPNN_OK && item->group.n == 1)
+    memcpy(item->name, item->group.of[0]->name, sizeof item->name);
+  items->n++;
+  return status;
+}
+
+enum gpnn_status explain_find_items(const struct explaining *e, struct explain_items *items,
+                                    struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = e->channel->dataset;
   const char *name, *rest = e->a->inputs;
-  size_t length;
+  size_t length, n = 1;
   enum gpnn_status status = gpnn_explain_columns_find(
-      columns, dataset, gpnn_parameters_use_regressors(e->channel->parameters), err);
+      &items->columns, dataset, gpnn_parameters_use_regressors(e->channel->parameters), err);
   if (status != GPNN_OK) return status;
-  *chosen = gpnn_alloc(columns->n, 1, sizeof(const struct gpnn_explain_column *));
-  if (*chosen == NULL) return gpnn_fail_memory(err, "for the columns");
-  for (size_t k = 0; k < columns->n && rest == NULL; k++) (*chosen)[(*n)++] = &columns->of[k];
-  while ((name = gpnn_list_next(&rest, &length)) != NULL) {
-    char shown[GPNN_MASK_BYTES];
-    size_t k = gpnn_explain_columns_named(columns, dataset, name, length);
-    if (k == SIZE_MAX)
-      return gpnn_fail(err, GPNN_EINVAL, "option -x: the model has no column '%s'",
-                       gpnn_mask(shown, name, length));
-    for (size_t c = 0; c < *n; c++)
-      if ((*chosen)[c] == &columns->of[k])
-        return gpnn_fail(err, GPNN_EINVAL, "option -x: column '%s' is there twice",
-                         columns->of[k].name);
-    (*chosen)[(*n)++] = &columns->of[k];
+  for (const char *at = rest; at != NULL && *at != '\0'; at++) n += *at == ',';
+  if (rest == NULL) n = items->columns.n;
+  items->of = gpnn_alloc(n, 1, sizeof *items->of);
+  items->members = gpnn_alloc(items->columns.n + 1, 1, sizeof(const struct gpnn_explain_column *));
+  if (items->of == NULL || items->members == NULL) return gpnn_fail_memory(err, "for the columns");
+  memset(items->of, 0, n * sizeof *items->of);
+  for (size_t k = 0; k < items->columns.n && e->a->inputs == NULL; k++) {
+    memcpy(items->of[k].name, items->columns.of[k].name, sizeof items->of[k].name);
+    items->members[k] = &items->columns.of[k];
+    items->of[items->n++].group = (struct gpnn_explain_group){1, &items->members[k]};
   }
-  return GPNN_OK;
+  while (status == GPNN_OK && (name = gpnn_list_next(&rest, &length)) != NULL)
+    status = add_item(e, items, name, length, err);
+  return status;
 }
+
+void explain_items_release(struct explain_items *items)
+{
+  gpnn_explain_columns_release(&items->columns);
+  free(items->of);
+  free(items->members);
+  *items = (struct explain_items){0};
+}
+
+/* ---- the kinds ---------------------------------------------------------------------------- */
 
 enum gpnn_status explain_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {

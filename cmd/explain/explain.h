@@ -46,7 +46,7 @@ struct explain_arguments {
 
 #define EXPLAIN_ARGUMENTS_INIT                            \
   {                                                       \
-    .top = 10, .repeats = 3, .points = 30, .samples = 400 \
+    .top = 10, .repeats = 1, .points = 30, .samples = 400 \
   }
 
 struct explaining {
@@ -82,16 +82,30 @@ bool explain_is_warped(const struct explaining *e);
 GPNN_MUST_CHECK enum gpnn_status explain_number_rows(const struct explaining *e, uint64_t **number,
                                                      struct gpnn_error *err);
 
+/* What is explained one after the other: columns, or several that count together. */
+struct explain_item {
+  char name[GPNN_MASK_BYTES]; /* a column's, or as the command line has it */
+  struct gpnn_explain_group group;
+};
+
+/* A zeroed object is empty and may be released. */
+struct explain_items {
+  struct gpnn_explain_columns columns; /* all of the model */
+  size_t n;
+  struct explain_item *of;                    /* owned; n */
+  const struct gpnn_explain_column **members; /* owned; of all items */
+};
+
 /*
- * Finds the columns of the model, and among them those that -x asks for, in its order, or all:
- * '*chosen' ('*n' of them, 0 before), which the caller frees, as it releases '*columns', which is
- * zeroed before, also after a failure.  GPNN_EINVAL: there is no such column, or it is named twice.
- * GPNN_EDATA: whitening has mixed them.
+ * Finds the columns of the model, and what -x asks for, in its order: columns, A+B for two of them,
+ * or A* for all whose names begin so; without -x, each column by itself.  'items' must be zeroed;
+ * the caller releases it, also after a failure.  GPNN_EINVAL: there is no such column, or it is
+ * named twice.  GPNN_EDATA: whitening has mixed them.
  */
-GPNN_MUST_CHECK enum gpnn_status explain_find_columns(const struct explaining *e,
-                                                      struct gpnn_explain_columns *columns,
-                                                      const struct gpnn_explain_column ***chosen,
-                                                      size_t *n, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status
+explain_find_items(const struct explaining *e, struct explain_items *items, struct gpnn_error *err);
+
+void explain_items_release(struct explain_items *items);
 
 /* ---- tables (sheet.c) ------------------------------------------------------------------------ */
 

@@ -12,9 +12,9 @@
 #include "explain/columns.h"
 #include "models/heldout.h"
 
-/* A column and what it is worth. */
+/* Columns and what they are worth. */
 struct worth {
-  const struct gpnn_explain_column *column;
+  const struct explain_item *item;
   struct gpnn_importance of;
 };
 
@@ -26,9 +26,8 @@ struct weighing {
   double *truth, *noise; /* owned; of them */
   struct gpnn_importance_rows rows;
   struct gpnn_importance_job *job;
-  struct gpnn_explain_columns columns;
-  size_t n;
-  struct worth *worths; /* owned; n */
+  struct explain_items items;
+  struct worth *worths; /* owned; a copy of each */
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -94,20 +93,27 @@ static enum gpnn_status convert_rows(struct weighing *w, size_t most, struct gpn
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
+/* Columns are taken as missing in a part of the rows, as that takes many predictions of each. */
+static size_t stride_of(const struct weighing *w)
+{
+  enum { LEAST = 200, PART = 5 };
+  size_t most = w->rows.of.n / LEAST;
+  return most < 1 ? 1 : most < PART ? most : PART;
+}
+
 static enum gpnn_status weigh_columns(struct weighing *w, struct gpnn_error *err)
 {
-  const struct explain_arguments *a = w->e->a;
-  const struct gpnn_explain_column **chosen = NULL;
-  enum gpnn_status status = explain_find_columns(w->e, &w->columns, &chosen, &w->n, err);
-  if (status == GPNN_OK) w->worths = gpnn_alloc(w->n, 1, sizeof *w->worths);
+  const struct gpnn_importance_options options = {
+      .n_permutations = w->e->a->repeats, .stride = stride_of(w), .seed = w->e->cli->seed};
+  enum gpnn_status status = explain_find_items(w->e, &w->items, err);
+  size_t n = w->items.n;
+  if (status == GPNN_OK) w->worths = gpnn_alloc(n, 1, sizeof *w->worths);
   if (status == GPNN_OK && w->worths == NULL) status = gpnn_fail_memory(err, "for the columns");
-  for (size_t k = 0; k < w->n && status == GPNN_OK; k++) {
-    w->worths[k].column = chosen[k];
-    status =
-        gpnn_importance_of(w->job, chosen[k], a->repeats, w->e->cli->seed, &w->worths[k].of, err);
-    progress_share("columns weighed", k + 1, (double)(k + 1) / (double)w->n);
+  for (size_t k = 0; k < n && status == GPNN_OK; k++) {
+    w->worths[k].item = &w->items.of[k];
+    status = gpnn_importance_of(w->job, &w->items.of[k].group, &options, &w->worths[k].of, err);
+    progress_share("columns weighed", k + 1, (double)(k + 1) / (double)n);
   }
-  free(chosen);
   return status;
 }
 
@@ -117,7 +123,7 @@ static int compare(const void *a, const void *b)
   const struct worth *p = a, *q = b;
   double left = p->of.permuted[0].mean, right = q->of.permuted[0].mean;
   if (left != right && !isnan(left) && !isnan(right)) return left > right ? -1 : 1;
-  return p->column < q->column ? -1 : p->column > q->column;
+  return p->item < q->item ? -1 : p->item > q->item;
 }
 
 /* ---- what is written ------------------------------------------------------------------------- */
@@ -133,7 +139,7 @@ static void write_worth(struct sheet *sheet, const struct worth *worth, bool of_
 {
   const struct gpnn_importance *of = &worth->of;
   sheet_begin(sheet);
-  sheet_text(sheet, "column", worth->column->name);
+  sheet_text(sheet, "column", worth->item->name);
   if (of_classes) {
     write_loss(sheet, "logloss", "logloss_se", &of->permuted[0]);
     write_loss(sheet, "missing_logloss", "missing_logloss_se", &of->missing[0]);
@@ -157,7 +163,7 @@ static enum gpnn_status write_all(struct weighing *w, struct gpnn_error *err)
   else
     cli_say(w->e->cli, "CRPS %.4g and RMSE %.4g on %zu %s with all columns", base[0], base[1],
             w->rows.of.n, w->on);
-  qsort(w->worths, w->n, sizeof *w->worths, compare);
+  qsort(w->worths, w->items.n, sizeof *w->worths, compare);
   sheet_open(&sheet, w->e->cli, w->e->a->json);
   if (w->e->a->json) {
     json_count(&sheet.json, "n", w->rows.of.n);
@@ -169,7 +175,7 @@ static enum gpnn_status write_all(struct weighing *w, struct gpnn_error *err)
                          : "column,crps,crps_se,rmse,rmse_se,missing_crps,missing_crps_se,"
                            "missing_rmse,missing_rmse_se",
               "columns");
-  for (size_t k = 0; k < w->n; k++) write_worth(&sheet, &w->worths[k], of_classes);
+  for (size_t k = 0; k < w->items.n; k++) write_worth(&sheet, &w->worths[k], of_classes);
   return sheet_close(&sheet, GPNN_OK, err);
 }
 
@@ -178,7 +184,7 @@ static enum gpnn_status write_all(struct weighing *w, struct gpnn_error *err)
 static void release(struct weighing *w)
 {
   gpnn_importance_free(w->job);
-  gpnn_explain_columns_release(&w->columns);
+  explain_items_release(&w->items);
   gpnn_heldout_release(&w->heldout);
   gpnn_reader_rows_release(&w->table);
   free(w->truth);

@@ -6,9 +6,9 @@
 #include "base/memory.h"
 #include "cmd/explain/explain.h"
 
-/* A column and its indices. */
+/* Columns and their indices. */
 struct shared {
-  const struct gpnn_explain_column *column;
+  const struct explain_item *item;
   struct gpnn_sobol_index index;
 };
 
@@ -18,14 +18,14 @@ static int compare(const void *a, const void *b)
   const struct shared *p = a, *q = b;
   double left = p->index.total.mean, right = q->index.total.mean;
   if (left != right) return left > right ? -1 : 1;
-  return p->column < q->column ? -1 : p->column > q->column;
+  return p->item < q->item ? -1 : p->item > q->item;
 }
 
 static void write_index(struct sheet *sheet, const struct shared *shared)
 {
   const struct gpnn_sobol_index *index = &shared->index;
   sheet_begin(sheet);
-  sheet_text(sheet, "column", shared->column->name);
+  sheet_text(sheet, "column", shared->item->name);
   sheet_number(sheet, "first", index->first.mean);
   sheet_number(sheet, "first_lower", index->first.lower);
   sheet_number(sheet, "first_upper", index->first.upper);
@@ -58,25 +58,26 @@ enum gpnn_status explain_sobol(struct explaining *e, struct gpnn_error *err)
                                              .n_draws = a->samples,
                                              .level = a->interval.p[0],
                                              .seed = e->cli->seed};
-  struct gpnn_explain_columns columns = {0};
-  const struct gpnn_explain_column **chosen = NULL;
-  size_t n = 0;
+  struct explain_items items = {0};
   double variance = 0;
   if (options.n_rows < 2) return gpnn_fail(err, GPNN_EINVAL, "sobol needs more rows than one (-c)");
-  enum gpnn_status status = explain_find_columns(e, &columns, &chosen, &n, err);
+  enum gpnn_status status = explain_find_items(e, &items, err);
+  size_t n = items.n;
   struct gpnn_sobol_index *indices = gpnn_alloc(n, 1, sizeof *indices);
   struct shared *shared = gpnn_alloc(n, 1, sizeof *shared);
-  if (status == GPNN_OK && (indices == NULL || shared == NULL))
+  const struct gpnn_explain_group **chosen = gpnn_alloc(n, 1, sizeof(void *));
+  if (status == GPNN_OK && (indices == NULL || shared == NULL || chosen == NULL))
     status = gpnn_fail_memory(err, "for the columns");
+  for (size_t k = 0; k < n && status == GPNN_OK; k++) chosen[k] = &items.of[k].group;
   if (status == GPNN_OK)
-    status =
-        gpnn_sobol_find(e->model, e->view, &columns, n, chosen, &options, indices, &variance, err);
+    status = gpnn_sobol_find(e->model, e->view, &items.columns, n, chosen, &options, indices,
+                             &variance, err);
   for (size_t k = 0; k < n && status == GPNN_OK; k++)
-    shared[k] = (struct shared){chosen[k], indices[k]};
+    shared[k] = (struct shared){&items.of[k], indices[k]};
   if (status == GPNN_OK) status = write_all(e, n, shared, variance, err);
   free(indices);
   free(shared);
   free(chosen);
-  gpnn_explain_columns_release(&columns);
+  explain_items_release(&items);
   return status;
 }

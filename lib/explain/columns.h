@@ -24,6 +24,12 @@ struct gpnn_explain_column {
   size_t regressor;         /* which it is of the mean function's; SIZE_MAX: none */
 };
 
+/* Columns that count together. */
+struct gpnn_explain_group {
+  size_t n; /* > 0 */
+  const struct gpnn_explain_column *const *of;
+};
+
 /* A zeroed object is empty and may be released. */
 struct gpnn_explain_columns {
   size_t n;

@@ -10,89 +10,160 @@
 #include "linalg/arrays.h"
 #include "models/labels.h"
 
+/* Some of the rows of a job, changed or not, and what is needed to predict and score them. */
+struct taken {
+  size_t n;
+  size_t *row; /* which they are; the following are those of these rows, in this order */
+  double *x, *regressors, *noise, *exposure, *truth;
+  int64_t *self;
+};
+
 struct gpnn_importance_job {
-  const struct gpnn_model *model;
   const struct gpnn_dataset *dataset;
   const struct gpnn_importance_rows *rows;
   struct gpnn_predictor *predictor; /* owned; NULL: of classes, */
   struct gpnn_labels *labels;       /* owned: for which there is this */
   size_t n, n_classes;
+  bool has_regressors;
   double *base; /* 2 by n: losses of rows with all columns, as score() has them */
-  /* Scratch, for one column at a time. */
-  double *x, *regressors;
-  double *loss;        /* 2 by n */
-  double *sum;         /* 2 by n: over permutations, of what a row contributes */
+  /* Scratch. */
+  struct taken taken;
+  double *sum;         /* n: over ways, of what a row contributes */
   uint64_t *permuted;  /* n */
-  double *p, *moments; /* n by classes; 2 by n */
+  double *p, *moments; /* n by classes; n */
   struct gpnn_distribution *distributions;
   struct gpnn_distribution_score *scores;
   struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
+/* Losses of rows that lack something in several ways. */
+struct losses {
+  size_t n_ways;
+  size_t stride; /* of every how many rows */
+  double *loss;  /* owned; n_ways by 2 by the job's n */
+};
+
+/* ---- rows taken ------------------------------------------------------------------------------ */
+
+/* Takes row 'i' as it is. */
+static void take(struct gpnn_importance_job *job, size_t i)
+{
+  const struct gpnn_predict_rows *of = &job->rows->of;
+  struct taken *t = &job->taken;
+  size_t k = t->n++, d = job->dataset->d, p = job->dataset->n_regressors;
+  t->row[k] = i;
+  t->truth[k] = job->rows->truth[i];
+  memcpy(t->x + k * d, of->x + i * d, d * sizeof *t->x);
+  if (job->has_regressors)
+    memcpy(t->regressors + k * p, of->regressors + i * p, p * sizeof *t->regressors);
+  if (of->noise != NULL) t->noise[k] = of->noise[i];
+  if (of->exposure != NULL) t->exposure[k] = of->exposure[i];
+  if (of->self != NULL) t->self[k] = of->self[i];
+}
+
+/* Gives the row that was taken last the values of row 'from' in the columns. */
+static void give(struct gpnn_importance_job *job, const struct gpnn_explain_group *group,
+                 size_t from)
+{
+  const struct gpnn_predict_rows *of = &job->rows->of;
+  size_t k = job->taken.n - 1, d = job->dataset->d, p = job->dataset->n_regressors;
+  for (size_t g = 0; g < group->n; g++) {
+    const struct gpnn_explain_column *column = group->of[g];
+    for (size_t c = 0; c < column->n; c++)
+      job->taken.x[k * d + column->coordinate[c]] = of->x[from * d + column->coordinate[c]];
+    if (job->has_regressors && column->regressor != SIZE_MAX)
+      job->taken.regressors[k * p + column->regressor] =
+          of->regressors[from * p + column->regressor];
+  }
+}
+
+/* True if the row that was taken last is what it was. */
+static bool is_unchanged(const struct gpnn_importance_job *job)
+{
+  const struct gpnn_predict_rows *of = &job->rows->of;
+  const struct taken *t = &job->taken;
+  size_t k = t->n - 1, i = t->row[k], d = job->dataset->d, p = job->dataset->n_regressors;
+  return memcmp(t->x + k * d, of->x + i * d, d * sizeof *t->x) == 0 &&
+         (!job->has_regressors ||
+          memcmp(t->regressors + k * p, of->regressors + i * p, p * sizeof *t->regressors) == 0);
+}
+
+static void lose(struct gpnn_importance_job *job, const struct gpnn_explain_group *group)
+{
+  double *x = job->taken.x + (job->taken.n - 1) * job->dataset->d;
+  for (size_t g = 0; g < group->n; g++)
+    for (size_t c = 0; c < group->of[g]->n; c++) x[group->of[g]->coordinate[c]] = NAN;
+}
+
 /* ---- losses of rows -------------------------------------------------------------------------- */
+
+static struct gpnn_predict_rows rows_taken(const struct gpnn_importance_job *job)
+{
+  const struct gpnn_predict_rows *of = &job->rows->of;
+  const struct taken *t = &job->taken;
+  return (struct gpnn_predict_rows){.n = t->n,
+                                    .x = t->x,
+                                    .regressors = job->has_regressors ? t->regressors : NULL,
+                                    .noise = of->noise == NULL ? NULL : t->noise,
+                                    .exposure = of->exposure == NULL ? NULL : t->exposure,
+                                    .self = of->self == NULL ? NULL : t->self};
+}
 
 static enum gpnn_status score_classes(const struct gpnn_importance_job *job,
                                       const struct gpnn_predict_rows *rows, double *loss,
                                       struct gpnn_error *err)
 {
+  const struct taken *t = &job->taken;
   struct gpnn_counts counts = {0};
   enum gpnn_status status = gpnn_labels_predict(job->labels, rows, job->p, &counts, err);
-  for (size_t i = 0; i < job->n && status == GPNN_OK; i++) {
-    loss[i] = -log(job->p[i * job->n_classes + (size_t)job->rows->truth[i]]);
-    loss[job->n + i] = NAN;
+  for (size_t k = 0; k < t->n && status == GPNN_OK; k++) {
+    loss[t->row[k]] = -log(job->p[k * job->n_classes + (size_t)t->truth[k]]);
+    loss[job->n + t->row[k]] = NAN;
   }
   return status;
 }
 
-/* Writes the CRPS and the squared error of each row, or its negative log probability and NaN. */
-static enum gpnn_status score(const struct gpnn_importance_job *job,
-                              const struct gpnn_predict_rows *rows, double *loss,
-                              struct gpnn_error *err)
+/* Writes the CRPS and the squared error of each row taken, or its negative log probability and NaN,
+ * to its place in 'loss' (2 by the job's n), and takes none any more. */
+static enum gpnn_status score(struct gpnn_importance_job *job, double *loss, struct gpnn_error *err)
 {
-  size_t n = job->n;
+  const struct gpnn_predict_rows rows = rows_taken(job);
+  struct taken *t = &job->taken;
   struct gpnn_counts counts = {0};
-  if (job->labels != NULL) return score_classes(job, rows, loss, err);
-  enum gpnn_status status =
-      gpnn_predict_distributions(job->predictor, rows, job->distributions, &counts, err);
-  if (status == GPNN_OK)
-    status = gpnn_predict_moments(job->predictor, n, job->distributions, job->moments,
-                                  job->moments + n, err);
-  if (status != GPNN_OK) return status;
-  gpnn_predict_scores(job->predictor, n, job->distributions, job->rows->truth, job->scores);
-  for (size_t i = 0; i < n; i++) {
-    double error = job->rows->truth[i] - job->moments[i];
-    loss[i] = job->scores[i].crps;
-    loss[n + i] = error * error;
+  enum gpnn_status status = GPNN_OK;
+  if (job->labels != NULL) {
+    status = score_classes(job, &rows, loss, err);
+    t->n = 0;
+    return status;
   }
-  return GPNN_OK;
-}
-
-static double mean_of(size_t n, const double *values)
-{
-  double sum = 0;
-  for (size_t i = 0; i < n; i++) sum += values[i];
-  return sum / (double)n;
-}
-
-/* What the rows' losses of kind 'k' come to. */
-static double total(size_t n, size_t k, const double *loss)
-{
-  double mean = mean_of(n, loss + k * n);
-  return k == 0 ? mean : sqrt(mean);
+  status = gpnn_predict_distributions(job->predictor, &rows, job->distributions, &counts, err);
+  if (status == GPNN_OK)
+    status =
+        gpnn_predict_moments(job->predictor, t->n, job->distributions, job->moments, NULL, err);
+  if (status == GPNN_OK)
+    gpnn_predict_scores(job->predictor, t->n, job->distributions, t->truth, job->scores);
+  for (size_t k = 0; k < t->n && status == GPNN_OK; k++) {
+    double error = t->truth[k] - job->moments[k];
+    loss[t->row[k]] = job->scores[k].crps;
+    loss[job->n + t->row[k]] = error * error;
+  }
+  t->n = 0;
+  return status;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static enum gpnn_status make_room(struct gpnn_importance_job *job, struct gpnn_error *err)
 {
-  size_t n = job->n, d = job->dataset->d;
-  size_t p = job->rows->of.regressors == NULL ? 0 : job->dataset->n_regressors;
-  size_t n_numbers = job->n_classes > 0 ? 0 : n;
+  size_t n = job->n, n_numbers = job->n_classes > 0 ? 0 : n;
+  struct taken *t = &job->taken;
   job->arrays = GPNN_ARRAYS(
-      GPNN_ARRAY(job->base, n, GPNN_IMPORTANCE_LOSSES), GPNN_ARRAY(job->x, n, d),
-      GPNN_ARRAY(job->regressors, n, p), GPNN_ARRAY(job->loss, n, GPNN_IMPORTANCE_LOSSES),
-      GPNN_ARRAY(job->sum, n, GPNN_IMPORTANCE_LOSSES), GPNN_ARRAY(job->permuted, n, 1),
-      GPNN_ARRAY(job->p, n, job->n_classes), GPNN_ARRAY(job->moments, n_numbers, 2),
+      GPNN_ARRAY(job->base, n, GPNN_IMPORTANCE_LOSSES), GPNN_ARRAY(t->row, n, 1),
+      GPNN_ARRAY(t->x, n, job->dataset->d),
+      GPNN_ARRAY_IF(job->has_regressors, t->regressors, n, job->dataset->n_regressors),
+      GPNN_ARRAY(t->noise, n, 1), GPNN_ARRAY(t->exposure, n, 1), GPNN_ARRAY(t->truth, n, 1),
+      GPNN_ARRAY(t->self, n, 1), GPNN_ARRAY(job->sum, n, 1), GPNN_ARRAY(job->permuted, n, 1),
+      GPNN_ARRAY(job->p, n, job->n_classes), GPNN_ARRAY(job->moments, n_numbers, 1),
       GPNN_ARRAY(job->distributions, n_numbers, 1), GPNN_ARRAY(job->scores, n_numbers, 1));
   return job->arrays == NULL ? gpnn_fail_memory(err, "for the rows to score") : GPNN_OK;
 }
@@ -107,27 +178,22 @@ enum gpnn_status gpnn_importance_new(struct gpnn_importance_job **job,
   if (rows->of.n == 0) return gpnn_fail(err, GPNN_EDATA, "no rows to score");
   struct gpnn_importance_job *new = calloc(1, sizeof *new);
   if (new == NULL) return gpnn_fail_memory(err, "for the rows to score");
-  *new = (struct gpnn_importance_job){.model = model,
-                                      .dataset = dataset,
+  *new = (struct gpnn_importance_job){.dataset = dataset,
                                       .rows = rows,
                                       .n = rows->of.n,
-                                      .n_classes = gpnn_dataset_n_classes(dataset)};
+                                      .n_classes = gpnn_dataset_n_classes(dataset),
+                                      .has_regressors = rows->of.regressors != NULL};
   enum gpnn_status status = make_room(new, err);
   if (status == GPNN_OK)
     status = new->n_classes > 0 ? gpnn_labels_new(&new->labels, model, 0, &usual, err)
                                 : gpnn_predictor_new(&new->predictor, model, &usual, err);
-  if (status == GPNN_OK) status = score(new, &rows->of, new->base, err);
+  for (size_t i = 0; i < new->n &&status == GPNN_OK; i++) take(new, i);
+  if (status == GPNN_OK) status = score(new, new->base, err);
   if (status == GPNN_OK)
     *job = new;
   else
     gpnn_importance_free(new);
   return status;
-}
-
-void gpnn_importance_base(const struct gpnn_importance_job *job,
-                          double base[GPNN_IMPORTANCE_LOSSES])
-{
-  for (size_t k = 0; k < GPNN_IMPORTANCE_LOSSES; k++) base[k] = total(job->n, k, job->base);
 }
 
 void gpnn_importance_free(struct gpnn_importance_job *job)
@@ -139,19 +205,41 @@ void gpnn_importance_free(struct gpnn_importance_job *job)
   free(job);
 }
 
-/* ---- differences ----------------------------------------------------------------------------- */
+/* ---- averages -------------------------------------------------------------------------------- */
+
+static double mean_of(size_t n, const double *values)
+{
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += values[i];
+  return sum / (double)n;
+}
+
+/* What the losses of kind 'k' of every 'stride'th row come to. */
+static double total(const struct gpnn_importance_job *job, size_t stride, size_t k,
+                    const double *loss)
+{
+  double sum = 0;
+  size_t n = 0;
+  for (size_t i = 0; i < job->n; i += stride, n++) sum += loss[k * job->n + i];
+  return k == 0 ? sum / (double)n : sqrt(sum / (double)n);
+}
+
+void gpnn_importance_base(const struct gpnn_importance_job *job,
+                          double base[GPNN_IMPORTANCE_LOSSES])
+{
+  for (size_t k = 0; k < GPNN_IMPORTANCE_LOSSES; k++) base[k] = total(job, 1, k, job->base);
+}
 
 /* Adds what each row contributes to the difference that 'loss' makes, and returns the difference. A
  * root's is linear in the squared errors as far as standard errors are concerned. */
-static double add_difference(const struct gpnn_importance_job *job, size_t k)
+static double add_difference(const struct gpnn_importance_job *job, size_t stride, size_t k,
+                             const double *loss)
 {
-  size_t n = job->n;
-  const double *loss = job->loss + k * n, *base = job->base + k * n;
-  double after = total(n, k, job->loss), before = total(n, k, job->base);
+  double after = total(job, stride, k, loss), before = total(job, stride, k, job->base);
   double slope_after = k == 0 ? 1 : after > 0 ? 0.5 / after : 0;
   double slope_before = k == 0 ? 1 : before > 0 ? 0.5 / before : 0;
-  for (size_t i = 0; i < n; i++)
-    job->sum[k * n + i] += slope_after * loss[i] - slope_before * base[i];
+  for (size_t i = 0, c = 0; i < job->n; i += stride, c++)
+    job->sum[c] += slope_after * loss[k * job->n + i] - slope_before * job->base[k * job->n + i];
   return after - before;
 }
 
@@ -164,116 +252,93 @@ static double squared_error(size_t n, const double *values, double by)
   return sum / (by * by) / (double)(n - 1) / (double)n;
 }
 
-/* Where each of several ways to take a column away made a 'difference' (n_ways). */
-static struct gpnn_importance_loss summarise(const struct gpnn_importance_job *job, size_t k,
-                                             size_t n_ways, const double *difference)
+/* What the losses of kind 'k' are, on average over ways.  'difference' (n_ways) is scratch. */
+static struct gpnn_importance_loss summarise(const struct gpnn_importance_job *job,
+                                             const struct losses *losses, size_t k,
+                                             double *difference)
 {
-  double of_rows = squared_error(job->n, job->sum + k * job->n, (double)n_ways);
-  return (struct gpnn_importance_loss){.mean = mean_of(n_ways, difference),
+  size_t n = (job->n + losses->stride - 1) / losses->stride, ways = losses->n_ways;
+  memset(job->sum, 0, n * sizeof *job->sum);
+  for (size_t way = 0; way < ways; way++)
+    difference[way] = add_difference(job, losses->stride, k,
+                                     losses->loss + way * GPNN_IMPORTANCE_LOSSES * job->n);
+  double of_rows = squared_error(n, job->sum, (double)ways);
+  return (struct gpnn_importance_loss){.mean = mean_of(ways, difference),
                                        .standard_error =
-                                           sqrt(of_rows + squared_error(n_ways, difference, 1))};
+                                           sqrt(of_rows + squared_error(ways, difference, 1))};
 }
 
-/* ---- a column taken away --------------------------------------------------------------------- */
+/* ---- columns taken away ---------------------------------------------------------------------- */
 
-static void restore(const struct gpnn_importance_job *job)
+/* Gives each row the values of another, and scores those that this changes. */
+static enum gpnn_status score_permuted(struct gpnn_importance_job *job,
+                                       const struct gpnn_explain_group *group, uint64_t seed,
+                                       size_t way, double *loss, struct gpnn_error *err)
 {
-  const struct gpnn_predict_rows *of = &job->rows->of;
-  memcpy(job->x, of->x, job->n * job->dataset->d * sizeof *job->x);
-  if (of->regressors != NULL)
-    memcpy(job->regressors, of->regressors,
-           job->n * job->dataset->n_regressors * sizeof *job->regressors);
-}
-
-/* Gives each row the values of another in the column. */
-static enum gpnn_status permute(const struct gpnn_importance_job *job,
-                                const struct gpnn_explain_column *column, uint64_t seed, size_t way,
-                                struct gpnn_error *err)
-{
-  const struct gpnn_predict_rows *of = &job->rows->of;
-  size_t d = job->dataset->d, p = job->dataset->n_regressors;
   struct gpnn_rng rng;
   gpnn_rng_init_at(&rng, seed, GPNN_RNG_PERMUTE, way);
   enum gpnn_status status = gpnn_rng_sample(&rng, job->n, job->n, job->permuted, err);
-  for (size_t i = 0; i < job->n && status == GPNN_OK; i++) {
-    size_t from = (size_t)job->permuted[i];
-    for (size_t c = 0; c < column->n; c++)
-      job->x[i * d + column->coordinate[c]] = of->x[from * d + column->coordinate[c]];
-    if (of->regressors != NULL && column->regressor != SIZE_MAX)
-      job->regressors[i * p + column->regressor] = of->regressors[from * p + column->regressor];
+  if (status != GPNN_OK) return status;
+  memcpy(loss, job->base, job->n * GPNN_IMPORTANCE_LOSSES * sizeof *loss);
+  for (size_t i = 0; i < job->n; i++) {
+    take(job, i);
+    give(job, group, (size_t)job->permuted[i]);
+    if (is_unchanged(job)) job->taken.n--;
   }
-  return status;
+  return score(job, loss, err);
 }
 
-static void lose(const struct gpnn_importance_job *job, const struct gpnn_explain_column *column)
+static enum gpnn_status score_missing(struct gpnn_importance_job *job,
+                                      const struct gpnn_explain_group *group, size_t stride,
+                                      double *loss, struct gpnn_error *err)
 {
-  size_t d = job->dataset->d;
-  for (size_t i = 0; i < job->n; i++)
-    for (size_t c = 0; c < column->n; c++) job->x[i * d + column->coordinate[c]] = NAN;
-}
-
-static struct gpnn_predict_rows changed_rows(const struct gpnn_importance_job *job)
-{
-  struct gpnn_predict_rows rows = job->rows->of;
-  rows.x = job->x;
-  if (rows.regressors != NULL) rows.regressors = job->regressors;
-  return rows;
-}
-
-static enum gpnn_status find_permuted(const struct gpnn_importance_job *job,
-                                      const struct gpnn_explain_column *column,
-                                      size_t n_permutations, uint64_t seed,
-                                      struct gpnn_importance_loss *losses, struct gpnn_error *err)
-{
-  const struct gpnn_predict_rows rows = changed_rows(job);
-  double *difference = gpnn_alloc(n_permutations, GPNN_IMPORTANCE_LOSSES, sizeof *difference);
-  enum gpnn_status status =
-      difference != NULL ? GPNN_OK : gpnn_fail_memory(err, "for permutations");
-  memset(job->sum, 0, job->n * GPNN_IMPORTANCE_LOSSES * sizeof *job->sum);
-  restore(job);
-  for (size_t way = 0; way < n_permutations && status == GPNN_OK; way++) {
-    status = permute(job, column, seed, way, err);
-    if (status == GPNN_OK) status = score(job, &rows, job->loss, err);
-    for (size_t k = 0; k < GPNN_IMPORTANCE_LOSSES && status == GPNN_OK; k++)
-      difference[k * n_permutations + way] = add_difference(job, k);
+  for (size_t i = 0; i < job->n; i += stride) {
+    take(job, i);
+    lose(job, group);
   }
-  for (size_t k = 0; k < GPNN_IMPORTANCE_LOSSES && status == GPNN_OK; k++)
-    losses[k] = summarise(job, k, n_permutations, difference + k * n_permutations);
-  free(difference);
-  return status;
+  return score(job, loss, err);
 }
 
-static enum gpnn_status find_missing(const struct gpnn_importance_job *job,
-                                     const struct gpnn_explain_column *column,
-                                     struct gpnn_importance_loss *losses, struct gpnn_error *err)
+/* True if the model sees one of the columns, and in '*as_regressor' whether in its mean function.
+ */
+static bool is_seen(const struct gpnn_importance_job *job, const struct gpnn_explain_group *group,
+                    bool *as_regressor)
 {
-  const struct gpnn_predict_rows rows = changed_rows(job);
-  memset(job->sum, 0, job->n * GPNN_IMPORTANCE_LOSSES * sizeof *job->sum);
-  restore(job);
-  lose(job, column);
-  enum gpnn_status status = score(job, &rows, job->loss, err);
-  for (size_t k = 0; k < GPNN_IMPORTANCE_LOSSES && status == GPNN_OK; k++) {
-    double difference = add_difference(job, k);
-    losses[k] = summarise(job, k, 1, &difference);
+  bool is = false;
+  *as_regressor = false;
+  for (size_t g = 0; g < group->n; g++) {
+    is = is || group->of[g]->n > 0;
+    *as_regressor = *as_regressor || (job->has_regressors && group->of[g]->regressor != SIZE_MAX);
   }
-  return status;
+  return is || *as_regressor;
 }
 
-enum gpnn_status gpnn_importance_of(const struct gpnn_importance_job *job,
-                                    const struct gpnn_explain_column *column, size_t n_permutations,
-                                    uint64_t seed, struct gpnn_importance *importance,
-                                    struct gpnn_error *err)
+enum gpnn_status gpnn_importance_of(struct gpnn_importance_job *job,
+                                    const struct gpnn_explain_group *group,
+                                    const struct gpnn_importance_options *options,
+                                    struct gpnn_importance *importance, struct gpnn_error *err)
 {
-  bool is_regressor = job->rows->of.regressors != NULL && column->regressor != SIZE_MAX;
-  bool is_seen = column->n > 0 || is_regressor;
-  bool may_be_missing = !is_regressor && gpnn_dataset_takes_missing(job->dataset);
+  bool as_regressor, seen = is_seen(job, group, &as_regressor);
+  bool may_be_missing = !as_regressor && gpnn_dataset_takes_missing(job->dataset);
+  size_t n_ways = options->n_permutations, n_losses = GPNN_IMPORTANCE_LOSSES * job->n;
+  struct losses permuted = {.n_ways = n_ways, .stride = 1},
+                missing = {.n_ways = 1, .stride = options->stride};
   struct gpnn_importance found = {0};
-  for (size_t k = 0; k < GPNN_IMPORTANCE_LOSSES && is_seen && !may_be_missing; k++)
-    found.missing[k] = (struct gpnn_importance_loss){NAN, NAN};
-  enum gpnn_status status =
-      is_seen ? find_permuted(job, column, n_permutations, seed, found.permuted, err) : GPNN_OK;
-  if (status == GPNN_OK && is_seen && may_be_missing)
-    status = find_missing(job, column, found.missing, err);
+  double *difference = NULL;
+  struct gpnn_arrays *arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(difference, n_ways, 1), GPNN_ARRAY(permuted.loss, n_ways, n_losses),
+                  GPNN_ARRAY(missing.loss, 1, n_losses));
+  enum gpnn_status status = arrays != NULL ? GPNN_OK : gpnn_fail_memory(err, "for permutations");
+  for (size_t way = 0; way < n_ways && seen && status == GPNN_OK; way++)
+    status = score_permuted(job, group, options->seed, way, permuted.loss + way * n_losses, err);
+  if (status == GPNN_OK && seen && may_be_missing)
+    status = score_missing(job, group, missing.stride, missing.loss, err);
+  for (size_t k = 0; k < GPNN_IMPORTANCE_LOSSES && seen && status == GPNN_OK; k++) {
+    found.permuted[k] = summarise(job, &permuted, k, difference);
+    found.missing[k] = may_be_missing ? summarise(job, &missing, k, difference)
+                                      : (struct gpnn_importance_loss){NAN, NAN};
+  }
+  gpnn_arrays_free(arrays);
   if (status == GPNN_OK) *importance = found;
   return status;
 }

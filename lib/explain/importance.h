@@ -1,11 +1,11 @@
 /*
  * importance: how much worse rows are predicted without what a column tells of them.
  *
- * A column is taken away in two ways.  If it is permuted, each row has the value of another row in
- * it: the loss says how much the model relies on the column (Breiman 2001), also on what other
- * columns would tell as well.  If it is missing, it is integrated out given the others
- * (models/missing.h): the loss says what the column adds to them.  Of two columns that say the
- * same, the first shows both, and the second neither.
+ * A column, or several together, are taken away in two ways.  If a column is permuted, each row has
+ * the value of another row in it: the loss says how much the model relies on the column (Breiman
+ * 2001), also on what other columns would tell as well.  If it is missing, it is integrated out
+ * given the others (models/missing.h): the loss says what the column adds to them.  Of two columns
+ * that say the same, the first shows both, and the second neither.
  *
  * The losses are differences: of numbers the mean CRPS, and the root of the mean squared error, in
  * the units of the target; of classes the mean negative log probability of the truth.  Standard
@@ -44,7 +44,15 @@ struct gpnn_importance {
                                                                   inputs are bad */
 };
 
-/* A scorer: predicts the rows of one object once for each column and permutation. */
+struct gpnn_importance_options {
+  size_t n_permutations; /* > 0 */
+  size_t stride; /* > 0: columns are taken as missing in every how many rows, as it takes many more
+                    predictions than permuting them */
+  uint64_t seed; /* permutations are the same for all columns */
+};
+
+/* A scorer: predicts the rows of one object once for each column and permutation, but for those
+ * that a permutation leaves as they are. */
 struct gpnn_importance_job;
 
 /*
@@ -61,11 +69,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_importance_new(struct gpnn_importance_job 
 void gpnn_importance_base(const struct gpnn_importance_job *job,
                           double base[GPNN_IMPORTANCE_LOSSES]);
 
-/* Finds the importance of a column of the model's dataset, by 'n_permutations' > 0 of them, drawn
- * with 'seed' and the same for all columns.  One that the model does not see has 0. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_importance_of(const struct gpnn_importance_job *job,
-                                                    const struct gpnn_explain_column *column,
-                                                    size_t n_permutations, uint64_t seed,
+/* Finds the importance of columns of the model's dataset, which are taken away together.  Columns
+ * that the model does not see have 0. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_importance_of(struct gpnn_importance_job *job,
+                                                    const struct gpnn_explain_group *group,
+                                                    const struct gpnn_importance_options *options,
                                                     struct gpnn_importance *importance,
                                                     struct gpnn_error *err);
 

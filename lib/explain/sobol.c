@@ -22,14 +22,14 @@ struct job {
   const struct gpnn_model *model;
   const struct gpnn_dataset *dataset, *view;
   const struct gpnn_explain_columns *columns;
-  size_t n; /* columns whose indices are wanted */
-  const struct gpnn_explain_column *const *chosen;
+  size_t n; /* sets of columns whose indices are wanted */
+  const struct gpnn_explain_group *const *chosen;
   const struct gpnn_sobol_options *options;
   double *u;                       /* n_rows by 2 n_all: A and B of all columns */
   struct placed *placed;           /* training rows that have a value, for one column at a time */
   size_t *times;                   /* n_rows: how often each pair counts */
   double *first, *total;           /* n by n_draws */
-  struct gpnn_surrogate surrogate; /* points A, then B, then A with each column wanted of B */
+  struct gpnn_surrogate surrogate; /* points A, then B, then A with each set wanted of B */
   struct gpnn_arrays *arrays;      /* owned; those above */
 };
 
@@ -88,8 +88,15 @@ static void set_column(struct job *job, struct gpnn_axis *axis,
   gpnn_axis_set_shown(axis, low + u * (high - low), x, regressors);
 }
 
-/* Gives all points their values of column 'c'; those for which B counts are B and, if its index is
- * wanted, A with this column of B. */
+static bool has(const struct gpnn_explain_group *group, const struct gpnn_explain_column *column)
+{
+  size_t g = 0;
+  while (g < group->n && group->of[g] != column) g++;
+  return g < group->n;
+}
+
+/* Gives all points their values of column 'c'; those for which B counts are B, and A with a set of
+ * columns of B to which it belongs. */
 static enum gpnn_status fill_column(struct job *job, size_t c, struct gpnn_error *err)
 {
   const struct gpnn_explain_column *column = &job->columns->of[c];
@@ -103,7 +110,7 @@ static enum gpnn_status fill_column(struct job *job, size_t c, struct gpnn_error
   size_t n = status == GPNN_OK ? place_rows(job, has_axis ? &axis : NULL) : 0;
   if (status != GPNN_OK && err != NULL) *err = why;
   for (size_t block = 0; block < 2 + job->n && n > 0; block++) {
-    bool is_of_b = block == 1 || (block > 1 && job->chosen[block - 2] == column);
+    bool is_of_b = block == 1 || (block > 1 && has(job->chosen[block - 2], column));
     for (size_t k = 0; k < n_rows; k++)
       set_column(job, has_axis ? &axis : NULL, column, n,
                  job->u[k * width + (is_of_b ? job->columns->n : 0) + c], block * n_rows + k);
@@ -204,6 +211,13 @@ static void add_draw(struct job *job, size_t draw, struct gpnn_sobol_index *indi
   }
 }
 
+static bool any_seen(const struct job *job, const struct gpnn_explain_group *group)
+{
+  bool any = false;
+  for (size_t g = 0; g < group->n; g++) any = any || is_seen(job, group->of[g]);
+  return any;
+}
+
 static void find_indices(struct job *job, struct gpnn_sobol_index *indices, double *variance)
 {
   size_t n_draws = job->options->n_draws;
@@ -216,13 +230,13 @@ static void find_indices(struct job *job, struct gpnn_sobol_index *indices, doub
                             &index->first.lower, &index->first.upper);
     gpnn_surrogate_interval(n_draws, job->total + c * n_draws, job->options->level,
                             &index->total.lower, &index->total.upper);
-    if (!is_seen(job, job->chosen[c])) *index = (struct gpnn_sobol_index){0};
+    if (!any_seen(job, job->chosen[c])) *index = (struct gpnn_sobol_index){0};
   }
 }
 
 enum gpnn_status gpnn_sobol_find(const struct gpnn_model *model, const struct gpnn_dataset *view,
                                  const struct gpnn_explain_columns *columns, size_t n,
-                                 const struct gpnn_explain_column *const *chosen,
+                                 const struct gpnn_explain_group *const *chosen,
                                  const struct gpnn_sobol_options *options,
                                  struct gpnn_sobol_index *indices, double *variance,
                                  struct gpnn_error *err)

@@ -51,16 +51,16 @@ struct gpnn_sobol_index {
 enum { GPNN_SOBOL_MOST = 65536 };
 
 /*
- * Finds the indices of 'n' of the columns, which are of the dataset of 'model', a model with one
- * channel; the others vary as well.  'view' as for gpnn_axis_init().  'variance' becomes that of
- * the function, in the units of the target squared.  A column that the model does not see has
- * indices of 0.  GPNN_EDATA: the target holds classes, or the points are too many.  Otherwise
- * outcomes as for gpnn_surrogate_evaluate().
+ * Finds the indices of 'n' columns, or sets of them, which are of the dataset of 'model', a model
+ * with one channel; all 'columns' vary.  'view' as for gpnn_axis_init().  'variance' becomes that
+ * of the function, in the units of the target squared.  What the model does not see has indices of
+ * 0.  GPNN_EDATA: the target holds classes, or the points are too many.  Otherwise outcomes as for
+ * gpnn_surrogate_evaluate().
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_sobol_find(const struct gpnn_model *model, const struct gpnn_dataset *view,
                 const struct gpnn_explain_columns *columns, size_t n,
-                const struct gpnn_explain_column *const *chosen,
+                const struct gpnn_explain_group *const *chosen,
                 const struct gpnn_sobol_options *options, struct gpnn_sobol_index *indices,
                 double *variance, struct gpnn_error *err);
 

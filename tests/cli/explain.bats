@@ -163,6 +163,23 @@ make_columns() {
   assert_equal "$(column column found.tsv | head -n 1)" kind
 }
 
+@test "columns that count together" {
+  make_columns 400 >train.tsv
+  gpnn-index -q -o t.gpi train.tsv
+  make_parameters matern52 0.5 1 0.01 20 >t.par
+  gpnn-explain importance -q -x x1+x2+x3,same -p t.par t.gpi >found.tsv
+  assert_equal "$(column column found.tsv | paste -sd ' ')" 'x1+x2+x3 same'
+  gpnn-explain importance -q -x 'x*' -p t.par t.gpi >all.tsv
+  assert_equal "$(column column all.tsv | paste -sd ' ')" 'x*'
+  diff <(sed -n 2p found.tsv | cut -f 2-) <(sed -n 2p all.tsv | cut -f 2-)
+  gpnn-explain sobol -q -c 64 --samples 40 -x 'x1+x2' -p t.par t.gpi >sobol.tsv
+  assert_below 0.9 "$(awk -F '\t' 'NR == 2 { print $2 }' sobol.tsv)"
+  assert_fails 2 "column 'x1' is there twice" gpnn-explain importance -x 'x1,x*' -p t.par t.gpi
+  assert_fails 2 'the model has no column' gpnn-explain importance -x 'z*' -p t.par t.gpi
+  assert_fails 2 "the model has no column ''" gpnn-explain importance -x 'x1+' -p t.par t.gpi
+  assert_fails 2 'an effect is that of one column' gpnn-explain effect -x x1+x2 -p t.par t.gpi
+}
+
 @test "what importance cannot tell is refused" {
   make_model 100 5 10 10
   assert_fails 2 "option -x: the model has no column 'x9'" gpnn-explain importance -x x9 -p t.par t.gpi

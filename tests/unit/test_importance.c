@@ -123,6 +123,15 @@ static void tear_down(struct setting *s)
   fixture_free(&s->f);
 }
 
+#define alone(column)                                         \
+  (const struct gpnn_explain_group)                           \
+  {                                                           \
+    .n = 1, .of = (const struct gpnn_explain_column *const[]) \
+    {                                                         \
+      column                                                  \
+    }                                                         \
+  }
+
 /* CRPS of each row, and its squared error, from means and variances. */
 static void score(const struct setting *s, const double *x, double *crps, double *square)
 {
@@ -155,6 +164,7 @@ static void permuting_gives_each_row_the_value_of_another(void **state)
   double expected[2] = {0}, ways[WAYS], rows[C] = {0}, base[2], of_rows = 0, of_ways = 0;
   const size_t second = 1;
   const struct gpnn_explain_column column = {.n = 1, .coordinate = &second, .regressor = SIZE_MAX};
+  const struct gpnn_importance_options options = {.n_permutations = WAYS, .stride = 1, .seed = 5};
   set_up(&s, 2);
   score(&s, s.f.cx, own_crps, own_square);
   gpnn_importance_base(s.job, base);
@@ -176,7 +186,7 @@ static void permuting_gives_each_row_the_value_of_another(void **state)
   for (size_t i = 0; i < C; i++) of_rows += pow(rows[i] - expected[0], 2) / (C - 1) / C;
   for (size_t way = 0; way < WAYS; way++)
     of_ways += pow(ways[way] - expected[0], 2) / (WAYS - 1) / WAYS;
-  assert_ok(gpnn_importance_of(s.job, &column, WAYS, 5, &found, &err));
+  assert_ok(gpnn_importance_of(s.job, &alone(&column), &options, &found, &err));
   assert_near(found.permuted[0].mean, expected[0], 1e-10);
   assert_near(found.permuted[1].mean, expected[1], 1e-10);
   assert_near(found.permuted[0].standard_error, sqrt(of_rows + of_ways), 1e-10);
@@ -192,6 +202,8 @@ static void what_is_missing_is_integrated_out(void **state)
   double crps[C], square[C], own_crps[C], own_square[C], x[C * D], of_rows = 0;
   const size_t first = 0;
   const struct gpnn_explain_column column = {.n = 1, .coordinate = &first, .regressor = SIZE_MAX};
+  const struct gpnn_importance_options every = {.n_permutations = 1, .stride = 1, .seed = 1},
+                                       third = {.n_permutations = 1, .stride = 3, .seed = 1};
   set_up(&s, 1);
   memcpy(x, s.f.cx, sizeof x);
   for (size_t i = 0; i < C; i++) x[i * D] = NAN;
@@ -199,10 +211,40 @@ static void what_is_missing_is_integrated_out(void **state)
   score(&s, x, crps, square);
   double expected = average(crps) - average(own_crps);
   for (size_t i = 0; i < C; i++) of_rows += pow(crps[i] - own_crps[i] - expected, 2) / (C - 1) / C;
-  assert_ok(gpnn_importance_of(s.job, &column, 1, 1, &found, &err));
+  assert_ok(gpnn_importance_of(s.job, &alone(&column), &every, &found, &err));
   assert_near(found.missing[0].mean, expected, 1e-10);
   assert_near(found.missing[0].standard_error, sqrt(of_rows), 1e-10);
   assert_near(found.missing[1].mean, sqrt(average(square)) - sqrt(average(own_square)), 1e-10);
+  assert_ok(gpnn_importance_of(s.job, &alone(&column), &third, &found, &err));
+  expected = 0;
+  for (size_t i = 0; i < C; i += 3) expected += (crps[i] - own_crps[i]) / (C / 3);
+  assert_near(found.missing[0].mean, expected, 1e-10);
+  tear_down(&s);
+}
+
+static void columns_are_taken_away_together(void **state)
+{
+  (void)state;
+  struct setting s;
+  struct gpnn_importance found;
+  double crps[C], square[C], own_crps[C], own_square[C], x[C * D];
+  const size_t both[] = {0, 1};
+  const struct gpnn_explain_column first = {.n = 1, .coordinate = both, .regressor = SIZE_MAX},
+                                   second = {.n = 1, .coordinate = both + 1, .regressor = SIZE_MAX};
+  const struct gpnn_explain_column *const of[] = {&first, &second};
+  const struct gpnn_importance_options options = {.n_permutations = 1, .stride = 1, .seed = 5};
+  uint64_t from[C];
+  struct gpnn_rng rng;
+  set_up(&s, 2);
+  score(&s, s.f.cx, own_crps, own_square);
+  gpnn_rng_init_at(&rng, 5, GPNN_RNG_PERMUTE, 0);
+  assert_ok(gpnn_rng_sample(&rng, C, C, from, &err));
+  memcpy(x, s.f.cx, sizeof x);
+  for (size_t i = 0; i < C; i++) memcpy(x + i * D, s.f.cx + from[i] * D, 2 * sizeof *x);
+  score(&s, x, crps, square);
+  assert_ok(
+      gpnn_importance_of(s.job, &(const struct gpnn_explain_group){2, of}, &options, &found, &err));
+  assert_near(found.permuted[0].mean, average(crps) - average(own_crps), 1e-10);
   tear_down(&s);
 }
 
@@ -214,14 +256,15 @@ static void what_the_model_does_not_see_is_worth_nothing(void **state)
   const size_t third = 2;
   const struct gpnn_explain_column unseen = {.n = 1, .coordinate = &third, .regressor = SIZE_MAX},
                                    constant = {.n = 0, .regressor = SIZE_MAX};
+  const struct gpnn_importance_options options = {.n_permutations = 3, .stride = 1, .seed = 1};
   set_up(&s, 2);
-  assert_ok(gpnn_importance_of(s.job, &unseen, 3, 1, &found, &err));
+  assert_ok(gpnn_importance_of(s.job, &alone(&unseen), &options, &found, &err));
   assert_near(found.permuted[0].mean, 0, 1e-6);
   assert_near(found.missing[1].mean, 0, 1e-6);
-  assert_ok(gpnn_importance_of(s.job, &constant, 3, 1, &found, &err));
+  assert_ok(gpnn_importance_of(s.job, &alone(&constant), &options, &found, &err));
   assert_true(found.permuted[0].mean == 0 && found.missing[1].mean == 0);
   s.dataset.drops_missing = true;
-  assert_ok(gpnn_importance_of(s.job, &unseen, 1, 1, &found, &err));
+  assert_ok(gpnn_importance_of(s.job, &alone(&unseen), &options, &found, &err));
   assert_true(isnan(found.missing[0].mean) && !isnan(found.permuted[0].mean));
   tear_down(&s);
 }
@@ -233,6 +276,7 @@ int main(void)
       cmocka_unit_test(whitened_columns_are_none),
       cmocka_unit_test(permuting_gives_each_row_the_value_of_another),
       cmocka_unit_test(what_is_missing_is_integrated_out),
+      cmocka_unit_test(columns_are_taken_away_together),
       cmocka_unit_test(what_the_model_does_not_see_is_worth_nothing),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

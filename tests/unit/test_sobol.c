@@ -62,7 +62,9 @@ static void indices_of_a_linear_function(void **state)
   struct fixture f;
   struct gpnn_coordinate coordinates[D];
   struct gpnn_explain_columns columns = {0};
-  const struct gpnn_explain_column *chosen[D];
+  const struct gpnn_explain_column *columns_of[D];
+  struct gpnn_explain_group alone[D];
+  const struct gpnn_explain_group *chosen[D];
   struct gpnn_sobol_index found[2][D];
   fixture_new(&f, N, D, 0, 1);
   struct gpnn_dataset dataset = *f.data;
@@ -80,7 +82,9 @@ static void indices_of_a_linear_function(void **state)
   assert_ok(gpnn_explain_columns_find(&columns, &dataset, false, &err));
   for (size_t j = 0; j < D; j++) {
     double first = 0, second = 0;
-    chosen[j] = &columns.of[j];
+    columns_of[j] = &columns.of[j];
+    alone[j] = (struct gpnn_explain_group){1, &columns_of[j]};
+    chosen[j] = &alone[j];
     for (size_t i = 0; i < N; i++) {
       first += f.x[i * D + j] / N;
       second += f.x[i * D + j] * f.x[i * D + j] / N;
