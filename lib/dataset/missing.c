@@ -94,15 +94,9 @@ void gpnn_missing_restore(const struct gpnn_dataset *dataset, size_t row, double
 
 /* A training row that may complete another. */
 struct donor {
-  bool is_incomplete; /* it lacks some of what the other lacks, and comes after all that do not */
-  double distance;    /* squared, in what the other has */
+  double distance; /* squared, in what the other has */
   size_t row;
 };
-
-static bool comes_before(struct donor a, struct donor b)
-{
-  return a.is_incomplete != b.is_incomplete ? b.is_incomplete : a.distance < b.distance;
-}
 
 /* Every how many training rows one is looked at. */
 static size_t spacing(const struct gpnn_dataset *dataset)
@@ -112,15 +106,6 @@ static size_t spacing(const struct gpnn_dataset *dataset)
   if (rows > MOST) rows = MOST;
   if (rows < LEAST) rows = LEAST;
   return (dataset->n + rows - 1) / rows;
-}
-
-/* True if a training row lacks some of what 'x' lacks. */
-static bool lacks_the_same(const struct gpnn_dataset *dataset, const double *x, size_t row)
-{
-  const unsigned char *lacks = lacks_of(dataset, row);
-  for (size_t j = 0; j < dataset->d && lacks != NULL; j++)
-    if (isnan(x[j]) && gpnn_lacks(lacks, dataset->coordinates[j].input)) return true;
-  return false;
 }
 
 /* Input 'j''s share of a squared distance: none if 'x' lacks it. */
@@ -145,9 +130,9 @@ static double distance(const struct gpnn_dataset *dataset, const double *x, size
 /* Puts a row in its place among the nearest so far, of which there are '*n', up to 'most'. */
 static void insert(struct donor *nearest, size_t *n, size_t most, struct donor donor)
 {
-  if (*n == most && !comes_before(donor, nearest[most - 1])) return;
+  if (*n == most && !(donor.distance < nearest[most - 1].distance)) return;
   size_t at = *n < most ? (*n)++ : most - 1;
-  for (; at > 0 && comes_before(donor, nearest[at - 1]); at--) nearest[at] = nearest[at - 1];
+  for (; at > 0 && donor.distance < nearest[at - 1].distance; at--) nearest[at] = nearest[at - 1];
   nearest[at] = donor;
 }
 
@@ -166,11 +151,8 @@ void gpnn_missing_draw(const struct gpnn_dataset *dataset, const double *x, int6
   size_t step = spacing(dataset), d = dataset->d, n = 0;
   for (size_t row = 0; row < dataset->n; row += step) {
     if (is_left_out(dataset, row, but)) continue;
-    struct donor donor = {.is_incomplete = lacks_the_same(dataset, x, row), .row = row};
-    bool is_full = n == n_draws, is_last = is_full && nearest[n - 1].is_incomplete;
-    if (is_full && donor.is_incomplete && !is_last) continue;
-    double most = is_full && is_last == donor.is_incomplete ? nearest[n - 1].distance : INFINITY;
-    donor.distance = distance(dataset, x, row, most);
+    struct donor donor = {.row = row};
+    donor.distance = distance(dataset, x, row, n == n_draws ? nearest[n - 1].distance : INFINITY);
     insert(nearest, &n, n_draws, donor);
   }
   for (size_t k = 0; k < n_draws; k++) {

@@ -56,10 +56,10 @@ enum { GPNN_MISSING_DRAWS_MOST = 1000 };
 /*
  * Completes row 'x' (d numbers, some NaN) in 'n_draws' > 0 ways, to 'draws' (n_draws by d): by the
  * values that the training rows nearest to it in the inputs that it has have of the others, a row
- * for each draw (gpnn-methods(7), equation 1.23).  Rows that lack one of these themselves are used
- * only where there are not enough others.  Up to 8192 training rows are looked at, evenly spaced,
- * fewer of many inputs; 'but' (a row's own number, or -1) and those of its group are not among
- * them.
+ * for each draw (gpnn-methods(7), equation 1.23).  What rows lack themselves counts as it was
+ * filled in: where rows lack an input together, models know such rows by that.  Up to 8192 training
+ * rows are looked at, evenly spaced, fewer of many inputs; 'but' (a row's own number, or -1) and
+ * those of its group are not among them.
  */
 void gpnn_missing_draw(const struct gpnn_dataset *dataset, const double *x, int64_t but,
                        size_t n_draws, double *draws);
