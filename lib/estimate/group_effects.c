@@ -274,6 +274,79 @@ static enum gpnn_status check(const struct gpnn_dataset *view, struct gpnn_error
   return GPNN_OK;
 }
 
+/* The group that a row has in effect 'e', from 0, by its numbers in the design; SIZE_MAX: none. */
+static size_t group_in(const struct gpnn_effect_design *design, size_t e, size_t n,
+                       const uint32_t *columns)
+{
+  const struct gpnn_effect_groups *groups = &design->groups[e];
+  for (size_t k = design->n_fixed; k < n; k++)
+    if (columns[k] >= groups->first && columns[k] < groups->first + groups->n * groups->width)
+      return (columns[k] - groups->first) / groups->width;
+  return SIZE_MAX;
+}
+
+/* Lists the group that each row has in each effect: n by n_effects, for the caller to free; NULL:
+ * there is no memory. */
+static size_t *list_groups(const struct gpnn_dataset *view, const struct gpnn_effect_design *design)
+{
+  size_t m = design->n_effects;
+  size_t *groups = gpnn_alloc(view->n, m, sizeof *groups);
+  uint32_t *columns = gpnn_alloc(design->n_numbers, 1, sizeof *columns);
+  double *values = gpnn_alloc(design->n_numbers, 1, sizeof *values);
+  for (size_t i = 0; i < view->n && groups != NULL && columns != NULL && values != NULL; i++) {
+    size_t n = gpnn_effect_design_row(design, view->x + i * view->d, columns, values);
+    for (size_t e = 0; e < m; e++) groups[i * m + e] = group_in(design, e, n, columns);
+  }
+  bool enough = columns != NULL && values != NULL;
+  free(columns);
+  free(values);
+  if (enough) return groups;
+  free(groups);
+  return NULL;
+}
+
+/* True if rows of one group of effect 'e' are all of one group of 'f'; 'of' has room for the groups
+ * of e. */
+static bool tells(size_t n, size_t m, const size_t *groups, size_t e, size_t f, size_t n_groups,
+                  size_t *of)
+{
+  for (size_t g = 0; g < n_groups; g++) of[g] = SIZE_MAX;
+  for (size_t i = 0; i < n; i++) {
+    size_t own = groups[i * m + e], other = groups[i * m + f];
+    if (own == SIZE_MAX) continue;
+    if (of[own] != SIZE_MAX && of[own] != other) return false;
+    of[own] = other;
+  }
+  return true;
+}
+
+/* GPNN_EDATA: two effects have the same groups, under whatever names. */
+static enum gpnn_status check_distinct(const struct gpnn_dataset *view, struct gpnn_error *err)
+{
+  struct gpnn_effect_design design = {0};
+  char names[2][GPNN_MASK_BYTES];
+  enum gpnn_status status = gpnn_effect_design_make(&design, view, false, NULL, NULL, err);
+  if (status != GPNN_OK) return status;
+  size_t n = view->n, m = design.n_effects;
+  size_t *groups = list_groups(view, &design);
+  size_t *of = gpnn_alloc(design.n_columns, 1, sizeof *of);
+  if (groups == NULL || of == NULL) status = gpnn_fail_memory(err, "for the effects");
+  for (size_t e = 0; e < m; e++)
+    for (size_t f = e + 1; f < m && status == GPNN_OK; f++)
+      if (tells(n, m, groups, e, f, design.groups[e].n, of) &&
+          tells(n, m, groups, f, e, design.groups[f].n, of))
+        status =
+            gpnn_fail(err, GPNN_EDATA,
+                      "group effects '%s' and '%s' are of the same groups of rows, under other "
+                      "names, so that nothing tells them apart: leave out one of the two",
+                      gpnn_schema_effect_name(&view->schema, e, names[0]),
+                      gpnn_schema_effect_name(&view->schema, f, names[1]));
+  free(groups);
+  free(of);
+  gpnn_effect_design_release(&design);
+  return status;
+}
+
 /* Fits the effects of independent rows, given their covariances unless these are NULL. */
 static enum gpnn_status fit_alone(struct whitened *w, const struct gpnn_dataset *view,
                                   const double *covariance, struct gpnn_mixed *fitted,
@@ -296,6 +369,7 @@ enum gpnn_status gpnn_group_effects_begin(const struct gpnn_dataset *view, doubl
   enum gpnn_status status =
       leverage == NULL ? gpnn_fail_memory(err, "for the effects") : check(view, err);
   *covariance = NULL;
+  if (status == GPNN_OK) status = check_distinct(view, err);
   if (status == GPNN_OK) status = fit_alone(&w, view, NULL, &fitted, err);
   if (status == GPNN_OK) {
     *covariance = fitted.covariance;

@@ -44,8 +44,8 @@ struct gpnn_group_effects_report {
  * The effects of the groups of a view's rows, as if there were no process: 'pseudo' (n) gets what
  * their targets are without them, and '*covariance', which the caller frees, the relative
  * covariances of the effects as struct gpnn_mixed has them.  GPNN_EDATA: rows have known noise
- * variances, or nothing tells an effect from the noise, or the effects are too entangled to be
- * estimated.
+ * variances, or two effects have the same groups, or nothing tells an effect from the noise, or the
+ * effects are too entangled to be estimated.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_group_effects_begin(const struct gpnn_dataset *view,
                                                           double *pseudo, double **covariance,

@@ -183,3 +183,13 @@ make_model() {
   gpnn-calibrate -q -o few.cal few.gpi -p few.par
   gpnn-predict -q few.gpi -p few.cal few.tsv | awk 'NR > 1 { exit !($2 > -1 && $2 < 4 && $3 > 0 && $3 < 3) }'
 }
+
+@test "two effects of the same groups are refused, and groups within groups are not" {
+  make_pupils 440 | awk -F '\t' -v OFS='\t' '
+    { print $0, NR == 1 ? "town" : "town of " $1, NR == 1 ? "class" : $1 " " NR % 3 }' |
+    awk -F '\t' -v OFS='\t' '{ print $1, $5, $6, $3, $4 }' >twice.tsv
+  gpnn-index -q -y y --drop class --group-effect school,town -o twice.gpi twice.tsv
+  assert_fails 1 "group effects 'school' and 'town' are of the same groups" gpnn-fit -o x.par twice.gpi
+  gpnn-index -q -y y --drop town --group-effect school,class -o within.gpi twice.tsv
+  gpnn-fit -q --effort fast -o within.par within.gpi
+}
