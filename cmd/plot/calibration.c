@@ -39,9 +39,10 @@ static void take_step(struct counted *c, double truth, double pit, double logp)
   }
 }
 
-static enum gpnn_status take(void *into, const struct gpnn_predictions_row *row,
+static enum gpnn_status take(void *into, double x, const struct gpnn_predictions_row *row,
                              struct gpnn_error *err)
 {
+  (void)x;
   struct counted *c = into;
   const struct gpnn_metrics_given given = {.logp = row->score[GPNN_PREDICTIONS_LOGP],
                                            .crps = row->score[GPNN_PREDICTIONS_CRPS],
@@ -67,7 +68,7 @@ static enum gpnn_status count(struct plot *plot, struct counted *c, struct gpnn_
   enum gpnn_status status = plot_find(plot, plot->o->y, true, found, err);
   if (status != GPNN_OK) return status;
   c->target = &found->targets[0];
-  status = plot_predictions(plot, found, take, c, err);
+  status = plot_predictions(plot, found, SIZE_MAX, take, c, err);
   if (status == GPNN_OK) status = gpnn_metrics_result(&c->metrics, &c->result, err);
   for (size_t i = 0; i < N_LEVELS && status == GPNN_OK && c->are_counts && c->n_steps > 0; i++)
     c->result.coverage[i] = c->within[i] / (double)c->n_steps;

@@ -53,8 +53,8 @@ enum gpnn_status plot_find(const struct plot *plot, const char *truth, bool need
   return GPNN_OK;
 }
 
-enum gpnn_status plot_predictions(struct plot *plot, const struct gpnn_predictions *found,
-                                  enum gpnn_status (*take)(void *into,
+enum gpnn_status plot_predictions(struct plot *plot, const struct gpnn_predictions *found, size_t x,
+                                  enum gpnn_status (*take)(void *into, double x,
                                                            const struct gpnn_predictions_row *row,
                                                            struct gpnn_error *err),
                                   void *into, struct gpnn_error *err)
@@ -66,13 +66,15 @@ enum gpnn_status plot_predictions(struct plot *plot, const struct gpnn_predictio
   while ((status = gpnn_table_next(plot->table, &record, err)) == GPNN_OK) {
     status = gpnn_predictions_read(&found->targets[0], plot->table, &record, &row, err);
     progress_share("rows read", n + n_left_out, gpnn_input_share(gpnn_table_input(plot->table)));
-    if (status == GPNN_END) {
+    double value = NAN;
+    if (status == GPNN_OK && x != SIZE_MAX) status = plot_number(plot, &record, x, &value, err);
+    if (status == GPNN_END || (status == GPNN_OK && x != SIZE_MAX && isnan(value))) {
       n_left_out++;
       continue;
     }
     if (status != GPNN_OK) return status;
     n++;
-    status = take(into, &row, err);
+    status = take(into, value, &row, err);
     if (status == GPNN_EDATA)
       return gpnn_prefix(err, status, "%s%s%zu", gpnn_table_name(plot->table),
                          gpnn_table_before_line(plot->table), record.line);

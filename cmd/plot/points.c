@@ -6,17 +6,19 @@
 #include "cmd/plot/plot.h"
 #include "stats/scatter.h"
 #include "stats/sum.h"
+#include "table/columns.h"
 
 enum { POINTS_MAX = 5000, CELLS = 100, BAND_ROWS = 80, BANDS_MAX = 20, MOST_SDS = 8 };
 
 /* The points, and what their captions say. */
 struct points {
   bool standardised; /* y is (truth - mean) / sd, else the truth */
+  size_t column;     /* that x is; SIZE_MAX: it is the mean */
   struct plot_numbers x, y;
   struct gpnn_squares errors;
 };
 
-static enum gpnn_status take(void *into, const struct gpnn_predictions_row *row,
+static enum gpnn_status take(void *into, double x, const struct gpnn_predictions_row *row,
                              struct gpnn_error *err)
 {
   struct points *p = into;
@@ -24,7 +26,7 @@ static enum gpnn_status take(void *into, const struct gpnn_predictions_row *row,
   if (p->standardised && (!(row->sd > 0) || isinf(row->sd)))
     return gpnn_fail(err, GPNN_EDATA, "a standard deviation is not a positive number");
   gpnn_squares_add(&p->errors, error);
-  enum gpnn_status status = plot_push(&p->x, row->mean, err);
+  enum gpnn_status status = plot_push(&p->x, p->column == SIZE_MAX ? row->mean : x, err);
   if (status != GPNN_OK) return status;
   return plot_push(&p->y, p->standardised ? error / row->sd : row->truth, err);
 }
@@ -134,8 +136,11 @@ static enum gpnn_status plot_points(struct plot *plot, struct points *p,
                                     struct gpnn_error *err)
 {
   struct gpnn_predictions found = {0};
-  enum gpnn_status status = plot_find(plot, plot->o->y, p->standardised, &found, err);
-  if (status == GPNN_OK) status = plot_predictions(plot, &found, take, p, err);
+  enum gpnn_status status = GPNN_OK;
+  p->column = SIZE_MAX;
+  if (plot->o->x != NULL) status = gpnn_columns_find(plot->table, plot->o->x, &p->column, err);
+  if (status == GPNN_OK) status = plot_find(plot, plot->o->y, p->standardised, &found, err);
+  if (status == GPNN_OK) status = plot_predictions(plot, &found, p->column, take, p, err);
   if (status == GPNN_OK)
     status = draw(plot, p, gpnn_table_column(plot->table, found.targets[0].truth), err);
   free(p->x.values);
@@ -152,7 +157,7 @@ enum gpnn_status plot_predicted(struct plot *plot, struct gpnn_error *err)
 
 /* ---- residuals ---------------------------------------------------------------------------- */
 
-/* Quantiles along the means, of groups with enough rows for the 2.5 % ones; false if there are
+/* Quantiles along x, of groups with enough rows for the 2.5 % ones; false if there are
  * too few rows. */
 static enum gpnn_status write_quantiles(struct plot *plot, const struct points *p, bool *any,
                                         struct gpnn_error *err)
@@ -165,7 +170,7 @@ static enum gpnn_status write_quantiles(struct plot *plot, const struct points *
   enum gpnn_status status =
       gpnn_scatter_quantiles(n, p->x.values, p->y.values, groups, 3, probabilities, rows, err);
   if (status != GPNN_OK) return status;
-  script_add(&plot->body, "# median of the mean, 2.5 %%, 50 %% and 97.5 %% of the residuals\n");
+  script_add(&plot->body, "# median of x, 2.5 %%, 50 %% and 97.5 %% of the residuals\n");
   script_data(&plot->body, "quantiles");
   for (size_t g = 0; g < groups; g++) script_row(&plot->body, 4, rows + 4 * g);
   script_data_end(&plot->body);
@@ -216,7 +221,10 @@ static enum gpnn_status draw_residuals(struct plot *plot, struct points *p, cons
   status = write_rows(plot, p, x, y, err);
   if (status != GPNN_OK) return status;
   plot_title(plot);
-  plot_x_label(plot, target, ", predicted", plot->o->unit);
+  if (p->column == SIZE_MAX)
+    plot_x_label(plot, target, ", predicted", plot->o->unit);
+  else
+    plot_x_label(plot, gpnn_table_column(plot->table, p->column), "", NULL);
   plot_y_label(plot, "(observed − predicted) / sd", "", NULL);
   set_ranges(plot, x, y);
   if (n_beyond > 0)

@@ -173,6 +173,17 @@ assert_svg() {
   grep -q "n = 402, of which 2 beyond" r.gp
 }
 
+@test "residuals against a column: its numbers, of the rows that have one" {
+  printf 'a\tk\ty\tmean\tsd\n1\tu\t3\t1\t2\nNA\tu\t9\t9\t1\n7\tv\t1\t4\t3\n' >p.tsv
+  gpnn-plot residuals -x a --script p.tsv >r.gp 2>err.txt
+  assert_equal "$(block points r.gp)" $'1 1\n7 -1'
+  grep -q "set xlabel 'a'" r.gp
+  grep -q 'n = 2' r.gp
+  grep -q '1 .* left out' err.txt
+  assert_fails 1 "p.tsv:2: column 'k': not a number: \"u\"" gpnn-plot residuals -x k p.tsv
+  assert_fails 2 "no column 'b'" gpnn-plot residuals -x b p.tsv
+}
+
 @test "residuals: quantiles are taken over runs of rows" {
   awk 'BEGIN { print "y,mean,sd"; for (i = 0; i < 240; i++) print i + (i % 80 - 39.5) / 40 "," i ",1" }' |
     gpnn-plot residuals --script >r.gp
