@@ -1,0 +1,39 @@
+/*
+ * drift: how the inputs of a table's rows differ from those of the training rows, one standardised
+ * input at a time.
+ * Threads: no shared state.
+ */
+#ifndef GPNN_ASSESS_DRIFT_H
+#define GPNN_ASSESS_DRIFT_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+#include "dataset/dataset.h"
+#include "table/table.h"
+
+/* Of a standardised input, over the rows that have it.  NaN where none has it. */
+struct gpnn_drift_input {
+  double shift;   /* the mean minus that of the training rows, in their sds */
+  double spread;  /* the sd over that of the training rows; NaN: that is 0 */
+  double beyond;  /* the share of rows below all training rows, or above them */
+  double missing; /* the share of all rows that lack it */
+};
+
+/* A zeroed object is empty and may be released. */
+struct gpnn_drift {
+  size_t n_rows, n_bad;            /* rows that could be read, and those that could not */
+  size_t n_unseen;                 /* cells of categories whose level no training row has */
+  struct gpnn_drift_input *inputs; /* owned; of each of the dataset's d inputs */
+};
+
+/* Compares the remaining records of 'table' with the training rows of 'dataset', the one of an
+ * index.  'drift' must be zeroed; the caller releases it, also after a failure.  GPNN_EDATA: no row
+ * can be read.  Otherwise as gpnn_reader_open() and gpnn_table_next(). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_drift_find(struct gpnn_drift *drift,
+                                                 const struct gpnn_dataset *dataset,
+                                                 struct gpnn_table *table, struct gpnn_error *err);
+
+void gpnn_drift_release(struct gpnn_drift *drift);
+
+#endif
