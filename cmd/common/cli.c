@@ -62,6 +62,14 @@ static struct cli_time time_now(void)
                            usage_of(RUSAGE_SELF, &peak) + usage_of(RUSAGE_CHILDREN, &peak)};
 }
 
+uint64_t cli_peak_memory(void)
+{
+  long peak = 0;
+  usage_of(RUSAGE_SELF, &peak);
+  usage_of(RUSAGE_CHILDREN, &peak);
+  return 1024 * (uint64_t)peak;
+}
+
 /* ---- checks ------------------------------------------------------------------------------- */
 
 static bool check_operands(const struct cli *cli)
@@ -164,16 +172,14 @@ static bool collect_missing(struct cli *cli, char **missing)
 static void summary(const struct cli *cli)
 {
   struct cli_time now = time_now();
-  long peak = 0;
-  usage_of(RUSAGE_SELF, &peak);
-  usage_of(RUSAGE_CHILDREN, &peak);
   double wall = now.wall - cli->started.wall, cpu = now.cpu - cli->started.cpu;
+  uint64_t peak = cli_peak_memory();
   cli_note(cli, "wall %.2f s, processor %.2f s, peak memory %.1f MiB, threads %d", wall, cpu,
-           (double)peak / 1024, cli->threads);
+           (double)peak / (1024 * 1024), cli->threads);
   if (cli->report == NULL) return;
   json_number(cli->report, "seconds", wall);
   json_number(cli->report, "processor-seconds", cpu);
-  json_count(cli->report, "peak-memory", 1024 * (uint64_t)peak);
+  json_count(cli->report, "peak-memory", peak);
   json_count(cli->report, "threads", (uint64_t)cli->threads);
 }
 

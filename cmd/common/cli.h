@@ -140,6 +140,9 @@ GPNN_PRINTF(2, 3) void cli_say(const struct cli *cli, const char *format, ...);
  * empty message. */
 void cli_tell(const struct cli *cli, char *text);
 
+/* The most memory that this tool, or one that it has run, has had so far, in bytes. */
+uint64_t cli_peak_memory(void);
+
 enum { CLI_ABOUT_BYTES = 80 }; /* room for 'about' */
 
 /* Operand 'i', or "-" where it is absent. */

@@ -15,6 +15,16 @@ bool check_can_reread(const char *path)
   return strcmp(path, "-") != 0 && (stat(path, &st) != 0 || S_ISREG(st.st_mode));
 }
 
+enum gpnn_status check_open(const struct cli *cli, const struct gpnn_dataset *dataset,
+                            const char *path, const struct beginning *begins,
+                            struct gpnn_table **table, struct gpnn_error *err)
+{
+  struct cli asked = *cli;
+  if (begins->no_header) asked.table.has_header = false;
+  if (begins->skip_lines > 0) asked.table.skip_lines = begins->skip_lines;
+  return open_table(&asked, dataset, path, table, err);
+}
+
 /* Whether the table to predict has the inputs if it begins like that.  Sets '*preamble' to how many
  * lines seem to come before the table if it has not. */
 static enum gpnn_status match_columns(const struct cli *cli, const struct places *places,
@@ -22,12 +32,9 @@ static enum gpnn_status match_columns(const struct cli *cli, const struct places
                                       const struct gpnn_dataset *dataset, size_t *preamble,
                                       struct gpnn_error *err)
 {
-  struct cli asked = *cli;
   struct gpnn_table *table = NULL;
   struct gpnn_columns_map map = {0};
-  if (begins->no_header) asked.table.has_header = false;
-  if (begins->skip_lines > 0) asked.table.skip_lines = begins->skip_lines;
-  enum gpnn_status status = open_table(&asked, dataset, places->test, &table, err);
+  enum gpnn_status status = check_open(cli, dataset, places->test, begins, &table, err);
   if (status != GPNN_OK) return status;
   status = gpnn_schema_match(&dataset->schema, table, &map, err);
   *preamble = status == GPNN_OK ? 0 : gpnn_table_preamble(table);

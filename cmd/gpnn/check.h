@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "cmd/common/cli.h"
 #include "cmd/gpnn/places.h"
+#include "dataset/dataset.h"
 
 /* Looks at the first line of the table to predict, and, if there is a working index already,
  * whether it has its inputs and where it begins: sets places->test_begins.  A table that can be
@@ -17,6 +18,13 @@
  * gpnn_index_open() and gpnn_schema_match(). */
 GPNN_MUST_CHECK enum gpnn_status check_test(const struct cli *cli, struct places *places,
                                             bool has_index, struct gpnn_error *err);
+
+/* Opens a table that is written as the training table of 'dataset' is, and begins as 'begins' says.
+ * Outcomes as open_table(). */
+GPNN_MUST_CHECK enum gpnn_status check_open(const struct cli *cli,
+                                            const struct gpnn_dataset *dataset, const char *path,
+                                            const struct beginning *begins,
+                                            struct gpnn_table **table, struct gpnn_error *err);
 
 /* Looks whether the working index has the targets and inputs of the one that it will replace, if
  * there is any.  GPNN_EMISMATCH: it has not.  Outcomes of the working index as gpnn_index_open();

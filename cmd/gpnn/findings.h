@@ -29,7 +29,7 @@ struct findings {
   size_t n_unused;           /* columns of the training table without a role */
   char **unused;             /* owned: their n_unused names; NULL: not known */
   bool ran[STEPS];
-  double seconds[STEPS], scoring, total;
+  double seconds[STEPS], scoring, page, total;
 };
 
 /* Looks at the working files, and at the training table once more, for its header.  'findings' must

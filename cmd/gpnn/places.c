@@ -14,7 +14,7 @@
 #include "dataset/index.h"
 
 /* What a signal handler removes: the directory comes after its files. */
-enum { INDEX, FITTED, PARAMS, PREDICTIONS, SCRATCH, MODEL, UNFINISHED };
+enum { INDEX, FITTED, PARAMS, PREDICTIONS, ROWS, PREDICTED, TABLE, SCRATCH, MODEL, UNFINISHED };
 static const char *volatile unfinished[UNFINISHED];
 
 /* ---- names -------------------------------------------------------------------------------- */
@@ -75,11 +75,18 @@ static enum gpnn_status name_files(struct places *p, const char *name, const cha
                               .fitted = path_in(scratch, name, ".fit"),
                               .params = path_in(scratch, name, ".par"),
                               .predictions = path_in(scratch, "predictions", ending_of(output))};
+  p->page.rows = path_in(scratch, "rows", ".tsv");
+  p->page.predicted = path_in(scratch, "predicted", ".tsv");
+  p->page.table = path_in(scratch, "table", ".tsv");
+  unfinished[ROWS] = p->page.rows;
+  unfinished[PREDICTED] = p->page.predicted;
+  unfinished[TABLE] = p->page.table;
   unfinished[INDEX] = p->working.index;
   unfinished[FITTED] = p->working.fitted;
   unfinished[PARAMS] = p->working.params;
   unfinished[PREDICTIONS] = p->working.predictions;
-  bool all = p->working.index && p->working.fitted && p->working.params && p->working.predictions;
+  bool all = p->working.index && p->working.fitted && p->working.params && p->working.predictions &&
+             p->page.rows && p->page.predicted && p->page.table;
   return all ? GPNN_OK : gpnn_fail_memory(err, "for the names of files");
 }
 
@@ -129,7 +136,6 @@ static enum gpnn_status check_output(const struct places *p, const char *output,
 static enum gpnn_status name_kept(struct places *p, const char *save, const char *name,
                                   struct gpnn_error *err)
 {
-  if (!p->keeps) return GPNN_OK;
   p->kept.model = save != NULL ? gpnn_copy_text(save, strlen(save)) : path_in(".", name, ".gpm");
   char *stem = p->kept.model == NULL ? NULL : gpnn_copy_text(p->kept.model, strlen(p->kept.model));
   if (stem != NULL) {
@@ -140,7 +146,7 @@ static enum gpnn_status name_kept(struct places *p, const char *save, const char
   free(stem);
   if (p->kept.index == NULL || p->kept.params == NULL)
     return gpnn_fail_memory(err, "for the names of files");
-  return check_kind(p->kept.model, err);
+  return p->keeps ? check_kind(p->kept.model, err) : GPNN_OK;
 }
 
 /* ---- from beginning to end ---------------------------------------------------------------- */
@@ -197,12 +203,15 @@ static void free_files(struct files *files)
 
 void places_close(struct places *p)
 {
-  for (size_t i = INDEX; i <= PREDICTIONS; i++) {
+  for (size_t i = INDEX; i <= TABLE; i++) {
     if (unfinished[i] != NULL) (void)unlink(unfinished[i]); /* which takes no memory */
     unfinished[i] = NULL;
   }
   gpnn_scratch_remove(&p->scratch);
   free_files(&p->working);
   free_files(&p->kept);
+  free(p->page.rows);
+  free(p->page.predicted);
+  free(p->page.table);
   *p = (struct places){0};
 }

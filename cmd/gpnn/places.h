@@ -34,10 +34,13 @@ struct places {
   bool looks_for_gaps; /* predictions are not wanted if 'test' lies in gaps between training rows */
   bool lies_in_gaps;   /* it does: the model is chosen, and calibrated, for rows like its */
   bool keeps;          /* the model is kept */
+  struct {             /* owned; what a page is made from */
+    char *rows, *predicted, *table;
+  } page;
   struct gpnn_scratch scratch;
   struct files working; /* unfinished; without a model */
-  struct files kept;    /* the model; and index and parameters as somebody would call them who makes
-                           it step by step */
+  struct files kept; /* the model, if it is kept or would be; and index and parameters as somebody
+                        would call them who makes it step by step */
 };
 
 /*

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "cmd/common/progress.h"
+#include "cmd/gpnn/html.h"
 #include "dataset/missing.h"
 #include "models/labels.h"
 
@@ -15,8 +16,9 @@ enum { LABEL = 11, WIDTH = 100 };
 
 /* The report as it grows; lines are written when they are complete. */
 struct page {
-  FILE *to;  /* where they are written */
-  FILE *out; /* the text of the line that is open, in memory */
+  FILE *to;     /* where they are written */
+  FILE *out;    /* the text of the line that is open, in memory */
+  bool as_html; /* lines are those of a list of definitions */
   char *text;
   size_t length;
   bool failed;
@@ -50,7 +52,10 @@ static void close_line(struct page *page, const char *label)
   page->failed = fputc('\0', page->out) == EOF || fflush(page->out) != 0 || page->failed;
   if (page->failed) return;
   gpnn_mask_all(page->text, "");
-  write_wrapped(page->to, label, page->text);
+  if (!page->as_html)
+    write_wrapped(page->to, label, page->text);
+  else if (page->text[0] != '\0')
+    html_definition(page->to, label, page->text);
 }
 
 /* The name of a file, masked. */
@@ -127,35 +132,6 @@ static void put_targets(struct page *page, const struct findings *f)
   }
 }
 
-/* How an input is used, unless it is a number: " (5 levels)". */
-static void put_kind(FILE *out, const struct gpnn_column *column)
-{
-  char period[WORDS_NUMBER_BYTES];
-  if (column->date != NULL) fputs(" (date)", out);
-  switch (column->kind) {
-  case GPNN_COLUMN_CATEGORY:
-    fprintf(out, " (%zu levels)", column->n_levels);
-    break;
-  case GPNN_COLUMN_CODED:
-    fprintf(out, " (%zu levels, coded)", column->n_levels);
-    break;
-  case GPNN_COLUMN_EFFECT:
-    fprintf(out, " (%zu levels with effects)", column->n_levels);
-    break;
-  case GPNN_COLUMN_PERIODIC:
-    fprintf(out, " (period %s)", words_number(period, column->period));
-    break;
-  case GPNN_COLUMN_LATITUDE:
-  case GPNN_COLUMN_LONGITUDE:
-    fputs(" (degrees)", out);
-    break;
-  case GPNN_COLUMN_NUMBER:
-  case GPNN_COLUMN_CLASSES:
-  case GPNN_COLUMN_NAMES:
-    break;
-  }
-}
-
 static void put_inputs(struct page *page, const struct findings *f)
 {
   enum { MOST = 40 };
@@ -164,7 +140,7 @@ static void put_inputs(struct page *page, const struct findings *f)
   fprintf(page->out, "%zu: ", schema->n_inputs);
   for (size_t i = 0; i < schema->n_inputs && i < MOST; i++) {
     put_name(page->out, i, schema->inputs[i].name);
-    put_kind(page->out, &schema->inputs[i]);
+    words_kind(page->out, &schema->inputs[i]);
   }
   if (schema->n_inputs > MOST) fprintf(page->out, " and %zu more", schema->n_inputs - MOST);
   close_line(page, "inputs");
@@ -348,13 +324,14 @@ static void put_scored(struct page *page, const struct places *places, const str
 
 /* ---- what it took, and what comes next ---------------------------------------------------- */
 
-static void put_time(struct page *page, const struct findings *f)
+static void put_time(struct page *page, const struct findings *f, bool has_page)
 {
   open_line(page);
   fprintf(page->out, "%.1f s: ", f->total);
   for (enum step step = STEP_INDEX; step < STEPS; step++)
     if (f->ran[step]) fprintf(page->out, "%s %.1f, ", steps_name(step), f->seconds[step]);
   fprintf(page->out, "scores %.1f", f->scoring);
+  if (has_page) fprintf(page->out, ", page %.1f", f->page);
   close_line(page, "time");
 }
 
@@ -365,9 +342,14 @@ static void put_command(struct page *page, const char *label, struct command *co
   char *line = command->failed ? NULL : command_line(command);
   char *rest = reader == NULL || reader->failed ? NULL : command_line(reader);
   page->failed = page->failed || line == NULL || (reader != NULL && rest == NULL);
-  if (!page->failed) {
-    gpnn_mask_all(line, "");
-    if (rest != NULL) gpnn_mask_all(rest, "");
+  if (!page->failed) gpnn_mask_all(line, "");
+  if (rest != NULL) gpnn_mask_all(rest, "");
+  if (!page->failed && page->as_html) {
+    html_text(page->to, line);
+    html_text(page->to, rest == NULL ? "" : " | ");
+    html_text(page->to, rest == NULL ? "" : rest);
+    html_text(page->to, "\n");
+  } else if (!page->failed) {
     fprintf(page->to, "%-*s%s%s%s\n", LABEL, label, line, rest == NULL ? "" : " | ",
             rest == NULL ? "" : rest);
   }
@@ -465,6 +447,35 @@ enum gpnn_status report_model(char **told, const struct places *places,
   return status;
 }
 
+enum gpnn_status report_html(FILE *to, enum report_part part, const struct cli *cli,
+                             const struct places *places, const struct findings *f, size_t t,
+                             struct gpnn_error *err)
+{
+  struct page page;
+  enum gpnn_status status = begin_page(&page, to, err);
+  if (status != GPNN_OK) return status;
+  page.as_html = true;
+  switch (part) {
+  case REPORT_TABLE:
+    put_rows(&page, places, f);
+    put_targets(&page, f);
+    put_missing(&page, f);
+    put_unused(&page, f);
+    break;
+  case REPORT_MODEL:
+    put_model(&page, f, t);
+    break;
+  case REPORT_SCORES:
+    put_outlook(&page, f, t);
+    put_scored(&page, places, f, t);
+    break;
+  case REPORT_STEPS:
+    put_steps(&page, cli, places);
+    break;
+  }
+  return end_page(&page, err);
+}
+
 enum gpnn_status report(const struct cli *cli, const struct places *places,
                         const struct findings *findings, const char *told, struct gpnn_error *err)
 {
@@ -476,7 +487,7 @@ enum gpnn_status report(const struct cli *cli, const struct places *places,
   progress_erase();
   fputs(told, stderr);
   for (size_t t = 0; t < findings->opened.n; t++) put_scored(&page, places, findings, t);
-  put_time(&page, findings);
+  put_time(&page, findings, cli_given(cli, "report"));
   put_kept(&page, cli, places);
   put_next(&page, cli, places);
   return end_page(&page, err);

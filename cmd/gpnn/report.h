@@ -25,6 +25,15 @@ GPNN_MUST_CHECK enum gpnn_status report(const struct cli *cli, const struct plac
                                         const struct findings *findings, const char *told,
                                         struct gpnn_error *err);
 
+/* Parts of it, those of a target for target 't'. */
+enum report_part { REPORT_TABLE, REPORT_MODEL, REPORT_SCORES, REPORT_STEPS };
+
+/* Writes a part for a page (cmd/gpnn/html.h): definitions, or lines of commands.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status report_html(FILE *to, enum report_part part, const struct cli *cli,
+                                             const struct places *places,
+                                             const struct findings *findings, size_t t,
+                                             struct gpnn_error *err);
+
 /* Adds it to an open object (cmd/common/json.h). */
 void report_json(struct json *json, const struct places *places, const struct findings *findings);
 
@@ -37,6 +46,9 @@ const char *words_number(char text[WORDS_NUMBER_BYTES], double value);
 
 /* "Matern 3/2 kernel, a lengthscale for each input, 64 neighbours; ..." */
 void words_model(FILE *out, const struct gpnn_parameters *parameters);
+
+/* How an input is used, unless it is a number: " (5 levels)". */
+void words_kind(FILE *out, const struct gpnn_column *column);
 
 /* Names the inputs along which the function changes fastest, those with the shortest lengthscales,
  * most important first; nothing if there is one for all, or the inputs are rotated or mixed. */

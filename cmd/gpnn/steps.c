@@ -2,12 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/memory.h"
 #include "cmd/common/shell.h"
 #include "cmd/common/signals.h"
@@ -33,6 +33,14 @@ static void add(struct command *c, const char *first, const char *second)
 void command_add(struct command *command, const char *word)
 {
   add(command, word, "");
+}
+
+void command_add_all(struct command *command, ...)
+{
+  va_list words;
+  va_start(words, command);
+  for (const char *word; (word = va_arg(words, const char *)) != NULL;) command_add(command, word);
+  va_end(words);
 }
 
 void command_add_option(struct command *command, const struct cli_option *option, const char *text)
@@ -245,15 +253,29 @@ void steps_pack_command(const struct files *files, struct command *command)
   command_add_file(command, files->index);
 }
 
+void steps_given(const struct cli *cli, unsigned but, bool with_files, struct command *command)
+{
+  command_add(command, "gpnn");
+  for (size_t i = 0; i < cli->n_as_given; i++)
+    if ((steps_of(cli->as_given[i].option->name) & but) == 0)
+      command_add_option(command, cli->as_given[i].option, cli->as_given[i].text);
+  for (size_t i = 0; i < cli->n_operands && with_files; i++)
+    command_add_file(command, cli->operands[i]);
+}
+
+void steps_hand_on(const struct cli *cli, const char *name, struct command *command)
+{
+  for (size_t i = 0; i < cli->n_as_given; i++)
+    if (strcmp(cli->as_given[i].option->name, name) == 0)
+      command_add_option(command, cli->as_given[i].option, cli->as_given[i].text);
+}
+
 /* Tells gpnn-index which command to show where it says what to change: that of gpnn, with its
  * options in the place of "{}". */
 static void show_as(const struct cli *cli, const struct places *places, struct command *command)
 {
   struct command ours = {0}, operands = {0};
-  command_add(&ours, "gpnn");
-  for (size_t i = 0; i < cli->n_as_given; i++)
-    if ((steps_of(cli->as_given[i].option->name) & INDEX) == 0)
-      command_add_option(&ours, cli->as_given[i].option, cli->as_given[i].text);
+  steps_given(cli, INDEX, false, &ours);
   command_add_file(&operands, places->train);
   if (places->test != NULL) command_add_file(&operands, places->test);
   char *before = command_line(&ours), *behind = command_line(&operands);
@@ -310,16 +332,22 @@ static enum gpnn_status judge(enum step step, const struct gpnn_child_end *end,
   return end->exit_status == USAGE ? GPNN_EINVAL : GPNN_EIO;
 }
 
+/* Makes a command ready to be run. */
+static enum gpnn_status prepare(struct command *command, struct gpnn_error *err)
+{
+  char own[24];
+  snprintf(own, sizeof own, "%ld", (long)getpid());
+  setenv(CLI_PARENT, own, 1);
+  find_tool(command);
+  return command_check(command, err);
+}
+
 enum gpnn_status steps_run_command(struct command *command, enum step step, int standard_output,
                                    struct gpnn_error *err)
 {
   const int streams[] = {-1, standard_output, -1};
   struct gpnn_child_end end;
-  char own[24];
-  snprintf(own, sizeof own, "%ld", (long)getpid());
-  setenv(CLI_PARENT, own, 1);
-  find_tool(command);
-  enum gpnn_status status = command_check(command, err);
+  enum gpnn_status status = prepare(command, err);
   if (status == GPNN_OK)
     status = gpnn_child_run_attached(command->words, environ, streams, cli_step(), &end, err);
   return status == GPNN_OK ? judge(step, &end, err) : status;
@@ -365,4 +393,16 @@ enum gpnn_status steps_run(const struct cli *cli, const struct places *places, e
   enum gpnn_status status = steps_run_command(&command, step, -1, err);
   command_release(&command);
   return status;
+}
+
+enum gpnn_status steps_run_tool(struct command *command, struct gpnn_child *child,
+                                struct gpnn_error *err)
+{
+  enum gpnn_status status = prepare(command, err);
+  if (status == GPNN_OK)
+    status = gpnn_child_run(child, command->words, environ, "", 0, cli_step(), err);
+  if (status != GPNN_OK || child->exit_status == 0) return status;
+  size_t length = 0;
+  while (length < child->n_message && child->message[length] != '\n') length++;
+  return gpnn_fail(err, GPNN_EIO, "%.*s", (int)length, child->message);
 }

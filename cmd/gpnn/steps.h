@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/child.h"
 #include "base/status.h"
 #include "cmd/common/cli.h"
 #include "cmd/common/option.h"
@@ -24,6 +25,9 @@ struct command {
 
 /* Appends a word. */
 void command_add(struct command *command, const char *word);
+
+/* Appends the words that follow, up to a NULL. */
+void command_add_all(struct command *command, ...);
 
 /* Appends an option: "-y" and "cnt", or "--drop=id" where it has no letter; 'text' NULL: no value.
  */
@@ -66,6 +70,12 @@ void steps_pack_command(const struct files *files, struct command *command);
 /* Runs a command that is, or belongs to, a step: outcomes as of steps_run(). */
 GPNN_MUST_CHECK enum gpnn_status steps_run_command(struct command *command, enum step step,
                                                    int standard_output, struct gpnn_error *err);
+/* Appends how gpnn was run, without the options that are of the steps in 'but' (a bit each) and,
+ * unless 'with_files', without its tables. */
+void steps_given(const struct cli *cli, unsigned but, bool with_files, struct command *command);
+
+/* Appends an option as it was given to gpnn, if it was. */
+void steps_hand_on(const struct cli *cli, const char *name, struct command *command);
 
 /* Lets the steps up to 'last' read their options, and do nothing else.  Outcomes as of
  * steps_run(). */
@@ -78,5 +88,11 @@ GPNN_MUST_CHECK enum gpnn_status steps_check(const struct cli *cli, const struct
  * the tool is missing, or was ended by a signal; there is a message then. */
 GPNN_MUST_CHECK enum gpnn_status steps_run(const struct cli *cli, const struct places *places,
                                            enum step step, struct gpnn_error *err);
+
+/* Runs another tool, the first word of 'command', and keeps what it writes in 'child', which is
+ * zeroed and which the caller releases.  GPNN_EIO: the work failed, and the message is the tool's;
+ * otherwise outcomes as of gpnn_child_run(). */
+GPNN_MUST_CHECK enum gpnn_status steps_run_tool(struct command *command, struct gpnn_child *child,
+                                                struct gpnn_error *err);
 
 #endif

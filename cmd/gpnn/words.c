@@ -90,6 +90,34 @@ void words_model(FILE *out, const struct gpnn_parameters *parameters)
 
 /* ---- inputs ------------------------------------------------------------------------------- */
 
+void words_kind(FILE *out, const struct gpnn_column *column)
+{
+  char period[WORDS_NUMBER_BYTES];
+  if (column->date != NULL) fputs(" (date)", out);
+  switch (column->kind) {
+  case GPNN_COLUMN_CATEGORY:
+    fprintf(out, " (%zu levels)", column->n_levels);
+    break;
+  case GPNN_COLUMN_CODED:
+    fprintf(out, " (%zu levels, coded)", column->n_levels);
+    break;
+  case GPNN_COLUMN_EFFECT:
+    fprintf(out, " (%zu levels with effects)", column->n_levels);
+    break;
+  case GPNN_COLUMN_PERIODIC:
+    fprintf(out, " (period %s)", words_number(period, column->period));
+    break;
+  case GPNN_COLUMN_LATITUDE:
+  case GPNN_COLUMN_LONGITUDE:
+    fputs(" (degrees)", out);
+    break;
+  case GPNN_COLUMN_NUMBER:
+  case GPNN_COLUMN_CLASSES:
+  case GPNN_COLUMN_NAMES:
+    break;
+  }
+}
+
 /* The first member whose lengthscales are those of inputs, or NULL. */
 static const struct gpnn_parameters *find_plain(const struct gpnn_parameters *parameters,
                                                 const struct gpnn_dataset *dataset)

@@ -5,23 +5,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic_file.h"
 #include "base/memory.h"
 #include "cmd/common/output.h"
 #include "cmd/common/progress.h"
+#include "cmd/common/signals.h"
 #include "cmd/gpnn/check.h"
 #include "cmd/gpnn/findings.h"
 #include "cmd/gpnn/places.h"
 #include "cmd/gpnn/report.h"
 #include "cmd/gpnn/steps.h"
 #include "cmd/gpnn/update.h"
+#include "cmd/gpnn/web.h"
 
 /* ---- options ------------------------------------------------------------------------------ */
 
+/* The page has a place of its own. */
+static bool check_page(const struct cli *cli, const struct workflow_arguments *a)
+{
+  const char *others[] = {cli->output, a->save};
+  if (a->page == NULL) return true;
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    if (others[i] != NULL && gpnn_atomic_file_same(a->page, others[i]))
+      return cli_refuse(cli, "--report and --%s are the same file", i == 0 ? "output" : "save");
+  for (size_t i = 0; i < cli->n_operands; i++)
+    if (!cli_check_overwrite(cli, a->page, cli->operands[i])) return false;
+  return strcmp(a->page, "-") != 0 || cli_refuse(cli, "--report needs the name of a file");
+}
+
 bool workflow_resolve(const struct cli *cli, void *arguments)
 {
+  const struct workflow_arguments *a = arguments;
   const char *train = cli_operand(cli, 0), *test = cli->n_operands > 1 ? cli->operands[1] : NULL;
   const char *misplaced = steps_misplaced(cli, test != NULL);
-  const struct workflow_arguments *a = arguments;
   if (a->update != NULL) return update_resolve(cli);
   if (misplaced == NULL && test == NULL && strcmp(cli->output, "-") != 0) misplaced = "output";
   if (misplaced != NULL)
@@ -31,7 +47,7 @@ bool workflow_resolve(const struct cli *cli, void *arguments)
     return cli_refuse(cli, "a model is a binary file: name it with --save FILE");
   if (test != NULL && strcmp(train, "-") == 0 && strcmp(test, "-") == 0)
     return cli_refuse(cli, "both tables cannot be standard input");
-  return cli_check_overwrite(cli, cli->output, train) &&
+  return check_page(cli, a) && cli_check_overwrite(cli, cli->output, train) &&
          cli_check_overwrite(cli, cli->output, test);
 }
 
@@ -116,6 +132,17 @@ static enum gpnn_status copy(FILE *from, const char *path, struct gpnn_output *o
   return status;
 }
 
+/* Writes the page, if there is one. */
+static enum gpnn_status write_page(const char *path, const char *page, size_t length,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_output *output = NULL;
+  if (page == NULL) return GPNN_OK;
+  enum gpnn_status status = cli_open_output(path, &output, err);
+  if (status == GPNN_OK) status = gpnn_output_write(output, page, length, err);
+  return cli_close_output(output, status, err);
+}
+
 /* Copies the predictions, now that there are no more reasons to fail, to where they were asked
  * for; like gpnn-predict without names if the table to predict has none. */
 static enum gpnn_status write_predictions(const struct cli *cli, const struct places *places,
@@ -141,20 +168,29 @@ enum gpnn_status workflow_run(const struct cli *cli, void *arguments, struct gpn
   struct places places = {0};
   struct findings findings = {0};
   if (a->update != NULL) return update(cli, a->update, cli_operand(cli, 0), err);
-  char *told = NULL;
+  char *told = NULL, *page = NULL;
+  size_t length = 0;
+  static const char *volatile trial;
   double started = progress_now();
+  cli_guard(&trial);
   enum gpnn_status status =
       places_open(&places, cli_operand(cli, 0), test, a->save, cli->output, err);
+  if (status == GPNN_OK && a->page != NULL) status = cli_try_output(a->page, &trial, err);
   if (status == GPNN_OK) status = run_steps(cli, &places, a->force, &findings, err);
   double scoring = progress_now();
   if (status == GPNN_OK) status = findings_gather(&findings, cli, &places, err);
   findings.scoring = progress_now() - scoring;
   if (status == GPNN_OK) status = report_model(&told, &places, &findings, err);
+  if (status == GPNN_OK && a->page != NULL)
+    status = web_compose(&page, &length, cli, &places, &findings, err);
+  findings.page = progress_now() - scoring - findings.scoring;
   if (status == GPNN_OK) status = write_predictions(cli, &places, err);
+  if (status == GPNN_OK) status = write_page(a->page, page, length, err);
   if (status == GPNN_OK) status = places_keep(&places, &findings.opened, told, err);
   findings.total = progress_now() - started;
   if (status == GPNN_OK) status = report(cli, &places, &findings, told, err);
   free(told);
+  free(page);
   findings_release(&findings);
   places_close(&places);
   return status;
