@@ -50,7 +50,7 @@ static struct cli without_kind(const struct cli *cli)
 /* The table that a kind reads; NULL: none. */
 static const char *table_of(const struct cli *rest, const struct explain_arguments *a)
 {
-  return (a->kind->has & EXPLAIN_TABLE) != 0 ? cli_operand(rest, 1) : a->with;
+  return (a->kind->has & EXPLAIN_TABLE) == 0 ? a->with : a->loo ? NULL : cli_operand(rest, 1);
 }
 
 /* What is given in vain is a mistake. */
@@ -59,6 +59,8 @@ static bool check_meaning(const struct cli *rest, const struct explain_arguments
   const char *misplaced = cli_misplaced(rest, EXPLAIN_ALL & ~a->kind->has);
   if (misplaced != NULL)
     return cli_refuse(rest, "--%s does not apply to %s", misplaced, a->kind->name);
+  if (rest->n_operands > 1 && a->loo)
+    return cli_refuse(rest, "--loo explains the rows of the index, and no table");
   if (rest->n_operands > 1 && (a->kind->has & EXPLAIN_TABLE) == 0)
     return cli_refuse(rest, "%s reads an index and no table%s", a->kind->name,
                       (a->kind->has & EXPLAIN_SCORED) != 0 ? " but that of --with" : "");

@@ -29,7 +29,7 @@ struct member {
 struct listing {
   struct explaining *e;
   struct gpnn_reader reader;
-  struct gpnn_table *table;
+  struct gpnn_table *table; /* NULL: training rows are explained, each from the others */
   size_t n_members;
   struct member *members; /* owned; n_members */
   struct gpnn_predictor *predictor;
@@ -43,6 +43,7 @@ struct listing {
   /* The rows of a batch. */
   struct gpnn_predict_rows rows;
   double *x, *regressors, *noise, *offsets, *exposure; /* owned, as are the following */
+  int64_t *self;                                       /* the training row that each is, or -1 */
   size_t *row;                                         /* which of the table each is, from 1 */
   double *mean, *variance, *mean_variance, *misfit, *nearest, *p;
   struct gpnn_distribution *distributions;
@@ -101,19 +102,21 @@ static enum gpnn_status make_room(struct listing *l, struct gpnn_error *err)
       GPNN_ARRAY(l->x, BATCH, dataset->d), GPNN_ARRAY(l->regressors, BATCH, dataset->n_regressors),
       GPNN_ARRAY(l->noise, BATCH, 1), GPNN_ARRAY(l->offsets, BATCH, dataset->schema.n_offsets),
       GPNN_ARRAY(l->exposure, BATCH, 1), GPNN_ARRAY(l->row, BATCH, 1),
-      GPNN_ARRAY(l->mean, BATCH, 1), GPNN_ARRAY(l->variance, BATCH, 1),
-      GPNN_ARRAY(l->mean_variance, BATCH, 1), GPNN_ARRAY(l->misfit, BATCH, 1),
-      GPNN_ARRAY(l->nearest, BATCH, 1), GPNN_ARRAY(l->distributions, BATCH, 1),
-      GPNN_ARRAY(l->p, BATCH, l->e->n_classes));
+      GPNN_ARRAY(l->self, BATCH, 1), GPNN_ARRAY(l->mean, BATCH, 1),
+      GPNN_ARRAY(l->variance, BATCH, 1), GPNN_ARRAY(l->mean_variance, BATCH, 1),
+      GPNN_ARRAY(l->misfit, BATCH, 1), GPNN_ARRAY(l->nearest, BATCH, 1),
+      GPNN_ARRAY(l->distributions, BATCH, 1), GPNN_ARRAY(l->p, BATCH, l->e->n_classes));
   if (l->arrays == NULL) return gpnn_fail_memory(err, "for the rows of a table");
   bool has_regressors = gpnn_parameters_use_regressors(l->e->channel->parameters);
   bool of_counts = gpnn_likelihood_is_of_counts(l->e->channel->parameters->likelihood);
   l->rows = (struct gpnn_predict_rows){
       .x = l->x,
       .regressors = has_regressors ? l->regressors : NULL,
-      .noise = l->reader.map.has_noise ? l->noise : NULL,
+      .noise = (l->table == NULL ? l->e->view->noise != NULL : l->reader.map.has_noise) ? l->noise
+                                                                                        : NULL,
       .offset = dataset->schema.n_offsets > 0 ? l->offsets : NULL,
-      .exposure = dataset->schema.has_exposure && of_counts ? l->exposure : NULL};
+      .exposure = dataset->schema.has_exposure && of_counts ? l->exposure : NULL,
+      .self = l->table == NULL ? l->self : NULL};
   return GPNN_OK;
 }
 
@@ -122,7 +125,7 @@ static enum gpnn_status open_all(struct listing *l, struct gpnn_error *err)
   const struct gpnn_predict_options usual = {.units = GPNN_UNITS_ORIGINAL};
   enum gpnn_status status = open_members(l, err);
   if (status == GPNN_OK) status = explain_number_rows(l->e, &l->number, err);
-  if (status == GPNN_OK) status = open_rows(l, err);
+  if (status == GPNN_OK && !l->e->a->loo) status = open_rows(l, err);
   if (status == GPNN_OK) status = make_room(l, err);
   if (status == GPNN_OK && l->e->n_classes > 0)
     status = gpnn_labels_new(&l->labels, l->e->model, 0, &usual, err);
@@ -132,6 +135,29 @@ static enum gpnn_status open_all(struct listing *l, struct gpnn_error *err)
 }
 
 /* ---- a batch --------------------------------------------------------------------------------- */
+
+/* Takes the training rows that come next.  GPNN_END: there are no more. */
+static enum gpnn_status take_batch(struct listing *l)
+{
+  const struct gpnn_dataset *dataset = l->e->channel->dataset, *view = l->e->view;
+  size_t d = dataset->d, p = dataset->n_regressors, q = dataset->schema.n_offsets;
+  double unit = view->scaling.y_sd * view->scaling.y_sd;
+  for (l->rows.n = 0; l->rows.n < BATCH && l->n_read < dataset->n; l->n_read++) {
+    size_t i = l->rows.n, row = l->n_read;
+    gpnn_missing_restore(dataset, row, l->x + i * d);
+    if (p > 0) memcpy(l->regressors + i * p, dataset->regressors + row * p, p * sizeof(double));
+    l->noise[i] = view->noise == NULL ? 0 : view->noise[row] * unit;
+    for (size_t t = 0; t < q; t++)
+      l->offsets[i * q + t] = t == view->target ? view->offset[row] : 0;
+    l->exposure[i] = dataset->exposure == NULL ? 1 : dataset->exposure[row];
+    l->self[i] = (int64_t)row;
+    l->row[i] = (size_t)l->number[row];
+    bool lacks = gpnn_row_is_incomplete(d, l->x + i * d);
+    l->n_incomplete += lacks;
+    l->rows.n += !lacks;
+  }
+  return l->n_read < dataset->n ? GPNN_OK : GPNN_END;
+}
 
 /* Reads rows until there are enough; those that lack inputs are counted and left out.  GPNN_END:
  * there are no more. */
@@ -171,7 +197,7 @@ static enum gpnn_status read_batch(struct listing *l, struct gpnn_error *err)
 static enum gpnn_status explain_batch(struct listing *l, struct gpnn_error *err)
 {
   const struct gpnn_query query = {
-      .n = l->rows.n, .x = l->rows.x, .regressors = l->rows.regressors};
+      .n = l->rows.n, .x = l->rows.x, .regressors = l->rows.regressors, .self = l->rows.self};
   const struct gpnn_latent latent = {.mean = l->mean,
                                      .variance = l->variance,
                                      .mean_variance = l->mean_variance,
@@ -353,7 +379,7 @@ static void report(const struct listing *l)
     cli_warn(cli,
              "%s: %zu rows lack inputs, which are averaged over: they are predicted from no rows "
              "in particular, and left out",
-             gpnn_table_name(l->table), l->n_incomplete);
+             l->table == NULL ? "training" : gpnn_table_name(l->table), l->n_incomplete);
   if (l->is_warped)
     cli_note(cli, "parts add up to the latent function, of which the mean is another function");
   report_counts(cli, &l->counts);
@@ -381,12 +407,12 @@ enum gpnn_status explain_rows(struct explaining *e, struct gpnn_error *err)
   enum gpnn_status status = open_all(&l, err), read = GPNN_OK;
   if (status == GPNN_OK) begin_sheet(&l);
   while (status == GPNN_OK && read == GPNN_OK && l.sheet.status == GPNN_OK) {
-    read = read_batch(&l, err);
+    read = l.table == NULL ? take_batch(&l) : read_batch(&l, err);
     if (read != GPNN_OK && read != GPNN_END) status = read;
     if (status == GPNN_OK && l.rows.n > 0) status = explain_batch(&l, err);
     for (size_t i = 0; i < l.rows.n && status == GPNN_OK; i++) write_row(&l, i);
   }
-  if (status == GPNN_OK)
+  if (status == GPNN_OK && l.table != NULL)
     status = skip_check(e->cli, e->a->skip_bad, l.table, &l.skipped, l.n_read - l.skipped.n, err);
   status = sheet_close(&l.sheet, status, err);
   if (status == GPNN_OK) report(&l);

@@ -42,6 +42,30 @@ sums() {
   assert_equal "$(cat own)" '7 0 1'
 }
 
+@test "training rows are explained from the others" {
+  make_model 300 40 30 20
+  gpnn-explain rows --loo -p t.par t.gpi >rows.tsv
+  gpnn-predict --loo -p t.par t.gpi >p.tsv
+  sums <(awk -F '\t' -v OFS='\t' 'NR > 1 && $1 != last { n++; last = $1 } NR > 1 { $1 = n } 1' rows.tsv) p.tsv
+  diff <(awk '$2 == "row" && $3 == 1 { print $1, $10 }' rows.tsv) <(awk 'NR > 1 { print $1, $4 }' p.tsv)
+  assert_equal "$(awk '$2 == "row" && $1 == $4' rows.tsv)" ''
+  gpnn-explain rows --loo -j 1 -p t.par t.gpi | diff - rows.tsv
+  assert_fails 2 '--loo explains the rows of the index, and no table' gpnn-explain rows --loo -p t.par t.gpi test.tsv
+  assert_fails 2 '--loo does not apply to effect' gpnn-explain effect --loo -x x1 -p t.par t.gpi
+}
+
+@test "training rows with offsets, and rows that lack inputs" {
+  make_table 200 2 | awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "base" : NR % 7 } NR % 50 == 2 { $1 = "NA"; print $0, 3 }' >train.tsv
+  gpnn-index -q -y y --offset base --calibration-rows 0 -o o.gpi train.tsv
+  make_parameters matern32 0.5 1 0.01 20 >o.par
+  gpnn-explain rows --loo -p o.par o.gpi >rows.tsv 2>err.txt
+  grep -q 'training: 4 rows lack inputs' err.txt
+  gpnn-predict --loo -p o.par o.gpi >p.tsv
+  join -t $'\t' <(awk -F '\t' -v OFS='\t' 'NR > 1 && $1 != last { print $1, $9; last = $1 }' rows.tsv | sort) \
+    <(awk -F '\t' -v OFS='\t' 'NR > 1 { print $1, $3 }' p.tsv | sort) | awk '{ d = $2 - $3; n++ } d * d > 1e-20 { bad = 1 }
+      END { exit bad || n != 200 }'
+}
+
 @test "what a member of a stack adds is told apart" {
   make_model 200 15 20 20
   {
