@@ -63,6 +63,15 @@ static void note_command(struct web *web, const struct command *command)
   command_release(&shown);
 }
 
+/* Cuts the directory of working files out of a message. */
+static void cut_directory(const struct web *web, char *text)
+{
+  const char *scratch = web->places->scratch.path;
+  size_t length = strlen(scratch) + 1;
+  for (char *at; (at = strstr(text, scratch)) != NULL && strlen(at) >= length;)
+    memmove(at, at + length, strlen(at + length) + 1);
+}
+
 bool web_run(struct web *web, struct command *command, struct gpnn_child *child)
 {
   struct gpnn_error err;
@@ -70,6 +79,7 @@ bool web_run(struct web *web, struct command *command, struct gpnn_child *child)
   progress_update("tools run for the page", ++web->n_tools, 0);
   command_add(command, "--quiet");
   enum gpnn_status status = steps_run_tool(command, child, &err);
+  if (status != GPNN_OK) cut_directory(web, err.text);
   if (status != GPNN_OK) html_say(web->to, "%s", err.text);
   command_release(command);
   return status == GPNN_OK;
@@ -373,7 +383,7 @@ static enum gpnn_status put_quality(struct web *web, const struct web_rows *rows
   enum gpnn_status status = put_report(web, REPORT_SCORES, err);
   if (status != GPNN_OK || rows->scored == NULL) return status;
   html_say(web->to, "What follows is of %s%s.", rows->of,
-           strcmp(rows->scored, rows->points) != 0 ? "; scores and calibration are of all" : "");
+           rows->are_some ? "; scores and calibration are of all" : "");
   fputs("<div class=\"pictures\">\n", web->to);
   put_scores(web, rows);
   fputs("</div>\n<div class=\"pictures\">\n", web->to);
@@ -414,12 +424,13 @@ static void put_importance(struct web *web)
   char rows[24];
   snprintf(rows, sizeof rows, "%zu", importance_rows(web));
   fputs("<h3>What matters</h3>\n", web->to);
-  html_say(web->to,
-           "What predictions of %s rows lose without a column, in the mean %s, with standard "
-           "errors (se): if its values are permuted among rows, which shows what the model relies "
-           "on, and if they are missing, which shows what the column adds to the others. Of two "
-           "columns that say the same, the first shows both, and the second neither.",
-           rows, web->of_classes ? "log loss" : "CRPS and in the RMSE");
+  html_say(
+      web->to,
+      "What predictions of at most %s rows lose without a column, in the mean %s, with standard "
+      "errors (se): if its values are permuted among rows, which shows what the model relies "
+      "on, and if they are missing, which shows what the column adds to the others. Of two "
+      "columns that say the same, the first shows both, and the second neither.",
+      rows, web->of_classes ? "log loss" : "CRPS and in the RMSE");
   struct command command = web_command(web, "gpnn-explain", "importance");
   command_add_all(&command, "-c", rows, "--repeats", "1", NULL);
   web_add_model(web, &command);
@@ -464,6 +475,19 @@ static void put_effects(struct web *web)
   fputs("</div>\n", web->to);
 }
 
+/* True if the cells of this column are numbers. */
+static bool is_of_numbers(const struct web *web, const char *name)
+{
+  const struct gpnn_schema *schema = &gpnn_index_dataset(web->f->opened.index)->schema;
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    const struct gpnn_column *column = &schema->inputs[i];
+    if (strcmp(column->name, name) == 0)
+      return column->date == NULL && column->kind != GPNN_COLUMN_CATEGORY &&
+             column->kind != GPNN_COLUMN_CODED && column->kind != GPNN_COLUMN_EFFECT;
+  }
+  return false;
+}
+
 /* Errors along the most important columns: a picture of those that are numbers, and scores of each
  * value of others. */
 static void put_residuals(struct web *web, const struct web_rows *rows)
@@ -473,16 +497,18 @@ static void put_residuals(struct web *web, const struct web_rows *rows)
   if (!rows->has_cells || rows->points == NULL) return;
   fputs("<h3>Where errors are</h3>\n<div class=\"pictures\">\n", web->to);
   for (size_t k = 0; k < MOST && k < web->n_leading; k++) {
+    const char *name = web->leading[k];
     struct command command = reading_command(web, "gpnn-plot", "residuals");
-    command_add_all(&command, "-x", web->leading[k], NULL);
-    snprintf(caption, sizeof caption, "Errors in standard deviations along %s", web->leading[k]);
-    if (web->of_classes)
-      command_release(&command);
-    else if (draw(web, &command, rows->points, caption))
+    command_add_all(&command, "-x", name, NULL);
+    snprintf(caption, sizeof caption, "Errors in standard deviations along %s", name);
+    if (!web->of_classes && is_of_numbers(web, name) && web->draws) {
+      draw(web, &command, rows->points, caption);
       continue;
+    }
+    command_release(&command);
     command = reading_command(web, "gpnn-eval", "--by");
-    command_add(&command, web->leading[k]);
-    snprintf(caption, sizeof caption, "Scores by %s", web->leading[k]);
+    command_add(&command, name);
+    snprintf(caption, sizeof caption, "Scores by %s", name);
     show(web, &command, rows->points, caption, MOST_LINES, 5);
   }
   fputs("</div>\n", web->to);

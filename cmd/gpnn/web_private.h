@@ -34,6 +34,8 @@ struct web {
 struct web_rows {
   const char *scored; /* borrowed; the table of predictions that is scored; NULL: there is none */
   const char *points; /* borrowed; the same or, where these are many, some of them */
+  bool are_some;      /* 'points' are fewer than 'scored' */
+  bool are_training;  /* they are training rows, each predicted from the others */
   bool of_test;       /* they are of the table to predict */
   bool has_cells;     /* 'points' has the cells of the rows, too */
   bool has_header;    /* the table that they are from names its columns */

@@ -110,7 +110,7 @@ static enum gpnn_status copy_wanted(struct web_rows *rows, struct gpnn_table *ta
 }
 
 /* Copies those of the first 'n' records of an open table that are wanted to the page's table of
- * rows, and closes it. */
+ * rows. */
 static enum gpnn_status copy_rows(struct web_rows *rows, const struct web *web,
                                   struct gpnn_table *table, size_t n, const bool *wanted,
                                   struct gpnn_error *err)
@@ -123,7 +123,6 @@ static enum gpnn_status copy_rows(struct web_rows *rows, const struct web *web,
                                 ? gpnn_fail_memory(err, "for the rows of a page")
                                 : cli_open_output(web->places->page.rows, &output, err);
   if (status == GPNN_OK) status = copy_wanted(rows, table, n, wanted, output, err);
-  gpnn_table_close(table);
   return cli_close_output(output, status, err);
 }
 
@@ -145,74 +144,104 @@ static enum gpnn_status take_test(struct web_rows *rows, const struct web *web, 
   if (status == GPNN_OK)
     status = check_open(web->cli, dataset, places->test, &places->test_begins, &table, err);
   if (status == GPNN_OK) status = copy_rows(rows, web, table, n, wanted, err);
+  gpnn_table_close(table);
   rows->has_cells = status == GPNN_OK;
   free(wanted);
   return status;
 }
 
-/* True if training could use the record. */
-static bool is_kept(const struct gpnn_reader *reader, const struct gpnn_record *record, double *x)
+/* ---- rows of the training table ----------------------------------------------------------- */
+
+/* The rows of the training table that training has kept, one after the other.  A zeroed object may
+ * be closed. */
+struct kept {
+  struct gpnn_table *table;
+  struct gpnn_reader reader;
+  struct gpnn_record record; /* the last */
+  double *x;
+  size_t n_records, n; /* read so far, and kept of these */
+};
+
+static enum gpnn_status kept_open(struct kept *kept, const struct web *web, struct gpnn_error *err)
 {
+  const struct gpnn_dataset *dataset = gpnn_index_dataset(web->f->opened.index);
+  const struct beginning begins = {.no_header = !dataset->schema.has_header};
+  kept->x = gpnn_alloc(dataset->d, 1, sizeof *kept->x);
+  if (kept->x == NULL) return gpnn_fail_memory(err, "for the rows of a page");
+  enum gpnn_status status =
+      check_open(web->cli, dataset, web->places->train, &begins, &kept->table, err);
+  if (status == GPNN_OK) status = gpnn_reader_open(&kept->reader, dataset, kept->table, false, err);
+  if (status == GPNN_OK) gpnn_reader_take_missing(&kept->reader);
+  return status;
+}
+
+static bool is_kept(struct kept *kept)
+{
+  const struct gpnn_reader *reader = &kept->reader;
   double noise, y;
   size_t n_unseen = 0;
   bool any = false;
-  if (gpnn_reader_read(reader, record, x, NULL, &noise, &n_unseen, NULL) != GPNN_OK) return false;
+  if (gpnn_reader_read(reader, &kept->record, kept->x, NULL, &noise, &n_unseen, NULL) != GPNN_OK)
+    return false;
   for (size_t t = 0; t <= reader->dataset->schema.n_more; t++) {
-    if (gpnn_reader_target(reader, record, t, &y, NULL) != GPNN_OK) return false;
+    if (gpnn_reader_target(reader, &kept->record, t, &y, NULL) != GPNN_OK) return false;
     any = any || !isnan(y);
   }
   return any;
 }
 
-/* Marks the records of the training table that the index holds out, of 'n'; false if it cannot be
- * told which they are. */
-static bool mark_held_out(const struct gpnn_dataset *dataset, struct gpnn_table *table, size_t n,
-                          const uint64_t *held_out, bool *wanted)
+static enum gpnn_status kept_next(struct kept *kept, struct gpnn_error *err)
 {
-  struct gpnn_reader reader = {0};
-  struct gpnn_record record;
-  double *x = gpnn_alloc(dataset->d, 1, sizeof *x);
-  size_t kept = 0, n_marked = 0;
-  enum gpnn_status status =
-      x == NULL ? GPNN_ENOMEM : gpnn_reader_open(&reader, dataset, table, false, NULL);
-  if (status == GPNN_OK) gpnn_reader_take_missing(&reader);
-  for (size_t i = 0; status == GPNN_OK; i++) {
-    status = gpnn_table_next(table, &record, NULL);
-    bool is_row = status == GPNN_OK && i < n && is_kept(&reader, &record, x);
-    if (status == GPNN_EDATA) status = GPNN_OK;
-    if (!is_row) continue;
-    wanted[i] = n_marked < dataset->n_calibration && held_out[n_marked] == kept;
-    n_marked += wanted[i];
-    kept++;
-  }
-  gpnn_reader_release(&reader);
-  free(x);
-  return status == GPNN_END && kept == dataset->n + dataset->n_calibration &&
-         n_marked == dataset->n_calibration;
+  enum gpnn_status status;
+  do {
+    status = gpnn_table_next(kept->table, &kept->record, err);
+    kept->n_records += status == GPNN_OK || status == GPNN_EDATA;
+  } while (status == GPNN_EDATA || (status == GPNN_OK && !is_kept(kept)));
+  kept->n += status == GPNN_OK;
+  return status;
 }
 
-/* The rows that the index holds out, if they can be found again in the training table. */
+static void kept_close(struct kept *kept)
+{
+  gpnn_reader_release(&kept->reader);
+  gpnn_table_close(kept->table);
+  free(kept->x);
+}
+
+/* Marks the records that the index holds out, of 'n'; true if it is certain which they are. */
+static bool mark_held_out(struct kept *kept, const struct gpnn_dataset *dataset, size_t n,
+                          const uint64_t *held_out, bool *wanted)
+{
+  size_t n_marked = 0, n_held_out = dataset->n_calibration;
+  enum gpnn_status status;
+  while ((status = kept_next(kept, NULL)) == GPNN_OK && kept->n_records <= n)
+    if (n_marked < n_held_out && held_out[n_marked] + 1 == kept->n) {
+      wanted[kept->n_records - 1] = true;
+      n_marked++;
+    }
+  return status == GPNN_END && kept->n == dataset->n + n_held_out && n_marked == n_held_out;
+}
+
+/* The rows that the index holds out, if they can be found again. */
 static enum gpnn_status take_held_out(struct web_rows *rows, const struct web *web,
                                       struct gpnn_error *err)
 {
-  const char *train = web->places->train;
   const struct gpnn_dataset *dataset = gpnn_index_dataset(web->f->opened.index);
-  const struct beginning begins = {.no_header = !dataset->schema.has_header};
   size_t n = dataset->n + dataset->n_calibration + dataset->n_skipped;
-  struct gpnn_table *table = NULL;
+  struct kept kept = {0}, again = {0};
   uint64_t *held_out = NULL;
   bool *wanted = calloc(n, sizeof *wanted);
   enum gpnn_status status = wanted == NULL ? gpnn_fail_memory(err, "for the rows of a page")
                                            : gpnn_training_held_out(dataset, &held_out, err);
-  if (status == GPNN_OK) status = check_open(web->cli, dataset, train, &begins, &table, err);
+  if (status == GPNN_OK) status = kept_open(&kept, web, err);
   bool found =
-      status == GPNN_OK && held_out != NULL && mark_held_out(dataset, table, n, held_out, wanted);
-  gpnn_table_close(table);
-  table = NULL;
-  if (found) status = check_open(web->cli, dataset, train, &begins, &table, err);
-  if (found && status == GPNN_OK) status = copy_rows(rows, web, table, n, wanted, err);
+      status == GPNN_OK && held_out != NULL && mark_held_out(&kept, dataset, n, held_out, wanted);
+  if (found) status = kept_open(&again, web, err);
+  if (found && status == GPNN_OK) status = copy_rows(rows, web, again.table, n, wanted, err);
   rows->has_cells = found && status == GPNN_OK;
   snprintf(rows->of, sizeof rows->of, "the %zu rows held out of training", rows->n);
+  kept_close(&kept);
+  kept_close(&again);
   free(held_out);
   free(wanted);
   return status;
@@ -220,30 +249,88 @@ static enum gpnn_status take_held_out(struct web_rows *rows, const struct web *w
 
 /* ---- predicting them ---------------------------------------------------------------------- */
 
+/* Writes the cells of a training row and then those of its prediction but for the first, which is
+ * its number; 'prediction' NULL: names of columns. */
+static enum gpnn_status write_joined(struct gpnn_output *output, const struct kept *kept,
+                                     const struct gpnn_table *predictions,
+                                     const struct gpnn_record *prediction, struct gpnn_error *err)
+{
+  size_t n = gpnn_table_columns(kept->table), n_all = n + gpnn_table_columns(predictions) - 1;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t j = 0; j < n_all && status == GPNN_OK; j++) {
+    const struct gpnn_table *table = j < n ? kept->table : predictions;
+    size_t column = j < n ? j : j - n + 1;
+    const char *name = gpnn_table_column(table, column);
+    struct gpnn_field field = {name, strlen(name)};
+    if (prediction != NULL)
+      field = j < n ? kept->record.fields[column] : prediction->fields[column];
+    if (j > 0) status = gpnn_output_text(output, "\t", err);
+    if (status == GPNN_OK)
+      status = gpnn_table_write_field(output, '\t', field.text, field.length, err);
+  }
+  return status == GPNN_OK ? gpnn_output_text(output, "\n", err) : status;
+}
+
+/* Joins one in 'step' of the predictions of training rows to the rows. */
+static enum gpnn_status join(struct web_rows *rows, struct kept *kept, struct gpnn_table *table,
+                             size_t step, struct gpnn_output *output, struct gpnn_error *err)
+{
+  struct gpnn_record record;
+  uint64_t number;
+  enum gpnn_status status = write_joined(output, kept, table, NULL, err);
+  for (size_t i = 0; status == GPNN_OK; i++) {
+    status = gpnn_table_next(table, &record, err);
+    if (status != GPNN_OK || i % step != 0) continue;
+    if (!gpnn_number_read_u64(record.fields[0].text, record.fields[0].length, &number))
+      return gpnn_fail(err, GPNN_EDATA, "a prediction has no number");
+    while (status == GPNN_OK && kept->n < number) status = kept_next(kept, err);
+    if (status != GPNN_OK) break;
+    rows->number[rows->n++] = number;
+    status = write_joined(output, kept, table, &record, err);
+  }
+  return status == GPNN_END ? GPNN_OK : status;
+}
+
+/* Makes 'points' of predictions of training rows, with the cells of the rows. */
+static enum gpnn_status join_training(struct web_rows *rows, const struct web *web,
+                                      struct gpnn_error *err)
+{
+  size_t n = web->f->opened.channels[web->t].dataset->n;
+  struct kept kept = {0};
+  struct gpnn_table *table = NULL;
+  struct gpnn_output *output = NULL;
+  rows->number = gpnn_alloc(n, 1, sizeof *rows->number);
+  enum gpnn_status status = rows->number == NULL ? gpnn_fail_memory(err, "for the rows of a page")
+                                                 : kept_open(&kept, web, err);
+  if (status == GPNN_OK) status = web_open_predictions(web, rows->scored, &table, err);
+  if (status == GPNN_OK) status = cli_open_output(web->places->page.rows, &output, err);
+  if (status == GPNN_OK) status = join(rows, &kept, table, step_of(n), output, err);
+  status = cli_close_output(output, status, err);
+  gpnn_table_close(table);
+  kept_close(&kept);
+  rows->has_cells = status == GPNN_OK;
+  return status;
+}
+
 /* The training rows, each predicted from the others; if they are many, 'points' are fewer. */
 static enum gpnn_status leave_out(struct web_rows *rows, struct web *web, struct gpnn_error *err)
 {
   const struct gpnn_dataset *view = web->f->opened.channels[web->t].dataset;
-  size_t step = step_of(view->n);
   struct gpnn_child child = {0};
   struct command command = web_command(web, "gpnn-predict", "--loo");
   command_add_all(&command, "-o", web->places->page.predicted, NULL);
   web_add_model(web, &command);
   bool ran = web_run(web, &command, &child);
   gpnn_child_release(&child);
+  rows->are_training = true;
   if (!ran) return GPNN_OK;
   rows->scored = rows->points = web->places->page.predicted;
-  snprintf(rows->of, sizeof rows->of, "%s%zu training rows, each predicted from the others",
-           step > 1 ? "some of the " : "the ", view->n);
-  if (step == 1) return GPNN_OK;
-  bool *wanted = calloc(view->n, sizeof *wanted);
-  if (wanted == NULL) return gpnn_fail_memory(err, "for the rows of a page");
-  for (size_t i = 0; i < view->n; i += step) wanted[i] = true;
-  struct gpnn_table *table = NULL;
-  enum gpnn_status status = web_open_predictions(web, rows->scored, &table, err);
-  if (status == GPNN_OK) status = copy_rows(rows, web, table, view->n, wanted, err);
-  free(wanted);
-  rows->points = web->places->page.rows;
+  snprintf(rows->of, sizeof rows->of, "the %zu training rows, each predicted from the others",
+           view->n);
+  if (!check_can_reread(web->places->train)) return GPNN_OK;
+  enum gpnn_status status = join_training(rows, web, err);
+  if (status == GPNN_OK) rows->points = web->places->page.rows;
+  rows->are_some = status == GPNN_OK && step_of(view->n) > 1;
   return status;
 }
 
@@ -259,9 +346,9 @@ static void predict(struct web_rows *rows, struct web *web)
   command_add(&command, places->page.rows);
   if (web_run(web, &command, &child)) rows->scored = rows->points = places->page.predicted;
   /* All rows are scored where their table has one target. */
-  if (rows->points != NULL && rows->of_test && web->f->opened.n == 1)
-    rows->scored = places->working.predictions;
-  gpnn_child_release(&child);
+  if (rows->points == NULL || !rows->of_test || web->f->opened.n > 1) return;
+  rows->scored = places->working.predictions;
+  rows->are_some = step_of(web->f->scored.n_rows) > 1;
 }
 
 /* Says which rows of the table to predict are looked at. */
@@ -342,16 +429,22 @@ static size_t column_of(const struct gpnn_table *table, const char *name)
   return j == 0 ? SIZE_MAX : j - 1;
 }
 
-/* Reads what gpnn-explain has written of the 'n' rows. */
-static enum gpnn_status read_explained(const char *path, size_t n, struct explained *rows,
-                                       struct gpnn_error *err)
+/* What gpnn-explain calls a row. */
+static double number_of(const struct web_rows *rows, size_t i)
+{
+  return rows->are_training ? (double)rows->number[i] : (double)(i + 1);
+}
+
+/* Reads what gpnn-explain has written of the rows, in their order. */
+static enum gpnn_status read_explained(const char *path, const struct web_rows *rows,
+                                       struct explained *explained, struct gpnn_error *err)
 {
   static const char *const names[EXPLAINED] = {"row",      "source", "training",
                                                "distance", "weight", "target"};
   const struct gpnn_table_options options = {.delimiter = '\t', .has_header = true};
   struct gpnn_table *table = NULL;
   struct gpnn_record record;
-  size_t column[EXPLAINED];
+  size_t column[EXPLAINED], i = 0;
   enum gpnn_status status = gpnn_table_open(&table, path, &options, err);
   for (size_t k = 0; k < EXPLAINED && status == GPNN_OK; k++)
     column[k] = column_of(table, names[k]);
@@ -359,44 +452,50 @@ static enum gpnn_status read_explained(const char *path, size_t n, struct explai
     const struct gpnn_field *source = &record.fields[column[SOURCE]];
     const struct gpnn_field *target = &record.fields[column[TARGET]];
     double row = number_in(&record.fields[column[ROW]]);
-    if (source->length != 3 || memcmp(source->text, "row", 3) != 0 || !(row <= (double)n)) continue;
+    while (i < rows->n && number_of(rows, i) < row) i++;
+    if (i == rows->n || number_of(rows, i) > row || source->length != 3 ||
+        memcmp(source->text, "row", 3) != 0)
+      continue;
     struct source read = {.training = number_in(&record.fields[column[TRAINING]]),
                           .distance = number_in(&record.fields[column[DISTANCE]]),
                           .weight = number_in(&record.fields[column[WEIGHT]])};
     gpnn_mask(read.target, target->text, target->length);
-    add_source(&rows[(size_t)row - 1], &read);
+    add_source(&explained[i], &read);
   }
   gpnn_table_close(table);
   return status == GPNN_END ? GPNN_OK : status;
 }
 
 /* Finds what all rows are predicted from: '*explained', for the caller to free; NULL: that cannot
- * be told, as of training rows, which would be predicted from themselves. */
+ * be told. */
 static enum gpnn_status explain(struct explained **explained, const struct web_rows *rows,
                                 struct web *web, struct gpnn_error *err)
 {
+  enum { MOST_TRAINING = 5000 };
+  const struct places *places = web->places;
   struct gpnn_child child = {0};
-  enum gpnn_status status = GPNN_OK;
-  if (!rows->has_cells) {
-    html_say(web->to, "Which rows a row is predicted from is told of rows that are not for "
-                      "training: those of a table to predict, or enough that are held out.");
+  if (!rows->has_cells) return GPNN_OK;
+  if (rows->are_training && web->f->opened.channels[web->t].dataset->n > MOST_TRAINING) {
+    html_say(web->to,
+             "What a row is predicted from is told of at most %d training rows; name a "
+             "table to predict that has the target.",
+             MOST_TRAINING);
     return GPNN_OK;
   }
   struct command command = web_command(web, "gpnn-explain", "rows");
-  command_add_all(&command, "--top", "5", "--skip-bad=all", NULL);
-  if (!rows->has_header) command_add(&command, "--no-header");
-  command_add_all(&command, "-o", web->places->page.table, NULL);
+  command_add_all(&command, "--top", "5", "-o", places->page.table, NULL);
+  if (rows->are_training) command_add(&command, "--loo");
+  if (!rows->are_training) command_add(&command, "--skip-bad=all");
+  if (!rows->are_training && !rows->has_header) command_add(&command, "--no-header");
   web_add_model(web, &command);
-  command_add(&command, web->places->page.rows);
-  if (web_run(web, &command, &child)) {
-    *explained = gpnn_alloc(rows->n, 1, sizeof **explained);
-    for (size_t i = 0; i < rows->n && *explained != NULL; i++)
-      (*explained)[i] = (struct explained){.nearest = NAN};
-    status = *explained == NULL ? gpnn_fail_memory(err, "for the rows of a page")
-                                : read_explained(web->places->page.table, rows->n, *explained, err);
-  }
+  if (!rows->are_training) command_add(&command, places->page.rows);
+  bool ran = web_run(web, &command, &child);
   gpnn_child_release(&child);
-  return status;
+  if (!ran) return GPNN_OK;
+  *explained = gpnn_alloc(rows->n, 1, sizeof **explained);
+  if (*explained == NULL) return gpnn_fail_memory(err, "for the rows of a page");
+  for (size_t i = 0; i < rows->n; i++) (*explained)[i] = (struct explained){.nearest = NAN};
+  return read_explained(places->page.table, rows, *explained, err);
 }
 
 /* ---- lists -------------------------------------------------------------------------------- */
