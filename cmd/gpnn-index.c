@@ -75,15 +75,14 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "shown-as", shown_as, "COMMAND", NULL), /* for tools that run this one */
     CLI_TEXT(0, "metric", metric, "PARAMS", "search by the metric of PARAMS; reads an INDEX"),
     CLI_TEXT(0, "pack", pack, "PARAMS", "one file of PARAMS and an INDEX, which is read"),
-    CLI_TEXT(0, "add", add, "TABLE", "the rows of an INDEX, and those of TABLE"),
-    CLI_TEXT(0, "forget", forget, "WHAT", "of an INDEX the N oldest rows, or those with COL<VALUE"),
+    CLI_TEXT(0, "add", add, "TABLE", "an INDEX, which is read, with rows of TABLE"),
+    CLI_TEXT(0, "forget", forget, "WHAT", "an INDEX without N old rows, or COL<VALUE"),
 };
 
 static const struct cli_tool tool = {
     .name = "gpnn-index",
     .synopsis = "[OPTION...] -o INDEX [TABLE]\n"
-                "       gpnn-index --metric|--pack PARAMS -o INDEX OLD-INDEX\n"
-                "       gpnn-index [--add TABLE] [--forget WHAT] -o INDEX OLD-INDEX",
+                "       gpnn-index --metric|--pack|--add|--forget WHAT -o INDEX OLD-INDEX",
     .purpose = "Standardise the rows of a table, hold some out, and build the neighbour search.",
     .groups = CLI_TABLE | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS | CLI_REPORT,
     .max_operands = 1,
