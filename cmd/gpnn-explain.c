@@ -27,6 +27,7 @@ static const struct cli_option options[] = {
               .of = EXPLAIN_GRID),
     CLI_CHOICE(0, "distribution", distribution, "HOW", "sobol: of columns:", distributions,
                .of = EXPLAIN_INPUTS),
+    CLI_FLAG(0, "pairs", pairs, "sobol: also interactions of two columns", .of = EXPLAIN_INPUTS),
     CLI_COUNT(0, "samples", samples, "N", "draws from the joint distribution (400)", 20, 1e5,
               .of = EXPLAIN_DRAWS),
     CLI_PROBABILITIES(0, "interval", interval, "P", "the level of intervals (0.95)",

@@ -40,7 +40,7 @@ struct explain_arguments {
   enum gpnn_effect_kind effect;
   enum gpnn_sobol_inputs distribution;
   struct cli_probabilities interval; /* one; explain_resolve() completes it */
-  bool json, loo;
+  bool json, loo, pairs;
   const struct explain_kind *kind; /* explain_resolve() finds it */
 };
 

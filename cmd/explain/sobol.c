@@ -1,31 +1,40 @@
 /* sobol: shares of the variance that columns cause. */
 #include "explain/sobol.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "cmd/explain/explain.h"
 
-/* Columns and their indices. */
+/* A column or a group, or two of these, and their indices. */
 struct shared {
-  const struct explain_item *item;
+  const struct explain_item *item, *other; /* NULL: it is no pair */
   struct gpnn_sobol_index index;
 };
 
-/* The most important first; those that are alike in the order of the table. */
+/* The most important first, pairs after the others by their interaction; those that are alike in
+ * the order of the table. */
 static int compare(const void *a, const void *b)
 {
   const struct shared *p = a, *q = b;
-  double left = p->index.total.mean, right = q->index.total.mean;
+  bool is_pair = p->other != NULL;
+  if (is_pair != (q->other != NULL)) return is_pair ? 1 : -1;
+  double left = is_pair ? p->index.first.mean : p->index.total.mean;
+  double right = is_pair ? q->index.first.mean : q->index.total.mean;
   if (left != right) return left > right ? -1 : 1;
-  return p->item < q->item ? -1 : p->item > q->item;
+  if (p->item != q->item) return p->item < q->item ? -1 : 1;
+  return p->other < q->other ? -1 : p->other > q->other;
 }
 
 static void write_index(struct sheet *sheet, const struct shared *shared)
 {
   const struct gpnn_sobol_index *index = &shared->index;
+  char name[2 * GPNN_MASK_BYTES];
+  snprintf(name, sizeof name, "%s%s%s", shared->item->name, shared->other != NULL ? ":" : "",
+           shared->other != NULL ? shared->other->name : "");
   sheet_begin(sheet);
-  sheet_text(sheet, "column", shared->item->name);
+  sheet_text(sheet, "column", name);
   sheet_number(sheet, "first", index->first.mean);
   sheet_number(sheet, "first_lower", index->first.lower);
   sheet_number(sheet, "first_upper", index->first.upper);
@@ -57,14 +66,15 @@ enum gpnn_status explain_sobol(struct explaining *e, struct gpnn_error *err)
                                              .n_rows = a->rows > 0 ? a->rows : USUAL,
                                              .n_draws = a->samples,
                                              .level = a->interval.p[0],
+                                             .pairs = a->pairs,
                                              .seed = e->cli->seed};
   struct explain_items items = {0};
   double variance = 0;
   if (options.n_rows < 2) return gpnn_fail(err, GPNN_EINVAL, "sobol needs more rows than one (-c)");
   enum gpnn_status status = explain_find_items(e, &items, err);
-  size_t n = items.n;
-  struct gpnn_sobol_index *indices = gpnn_alloc(n, 1, sizeof *indices);
-  struct shared *shared = gpnn_alloc(n, 1, sizeof *shared);
+  size_t n = items.n, n_all = n + (a->pairs && n > 0 ? n * (n - 1) / 2 : 0);
+  struct gpnn_sobol_index *indices = gpnn_alloc(n_all, 1, sizeof *indices);
+  struct shared *shared = gpnn_alloc(n_all, 1, sizeof *shared);
   const struct gpnn_explain_group **chosen = gpnn_alloc(n, 1, sizeof(void *));
   if (status == GPNN_OK && (indices == NULL || shared == NULL || chosen == NULL))
     status = gpnn_fail_memory(err, "for the columns");
@@ -72,9 +82,12 @@ enum gpnn_status explain_sobol(struct explaining *e, struct gpnn_error *err)
   if (status == GPNN_OK)
     status = gpnn_sobol_find(e->model, e->view, &items.columns, n, chosen, &options, indices,
                              &variance, err);
-  for (size_t k = 0; k < n && status == GPNN_OK; k++)
-    shared[k] = (struct shared){&items.of[k], indices[k]};
-  if (status == GPNN_OK) status = write_all(e, n, shared, variance, err);
+  for (size_t k = 0; k < n_all && status == GPNN_OK; k++) {
+    size_t left = k, right = n;
+    if (k >= n) gpnn_sobol_pair(n, k - n, &left, &right);
+    shared[k] = (struct shared){&items.of[left], right < n ? &items.of[right] : NULL, indices[k]};
+  }
+  if (status == GPNN_OK) status = write_all(e, n_all, shared, variance, err);
   free(indices);
   free(shared);
   free(chosen);

@@ -22,12 +22,14 @@ struct job {
   const struct gpnn_model *model;
   const struct gpnn_dataset *dataset, *view;
   const struct gpnn_explain_columns *columns;
-  size_t n; /* sets of columns whose indices are wanted */
+  size_t n; /* sets of columns whose indices are wanted: 'n_chosen', then pairs of these */
+  size_t n_chosen;
   const struct gpnn_explain_group *const *chosen;
   const struct gpnn_sobol_options *options;
   double *u;                       /* n_rows by 2 n_all: A and B of all columns */
   struct placed *placed;           /* training rows that have a value, for one column at a time */
   size_t *times;                   /* n_rows: how often each pair counts */
+  double n_counted;                /* their sum */
   double *first, *total;           /* n by n_draws */
   struct gpnn_surrogate surrogate; /* points A, then B, then A with each set wanted of B */
   struct gpnn_arrays *arrays;      /* owned; those above */
@@ -95,6 +97,25 @@ static bool has(const struct gpnn_explain_group *group, const struct gpnn_explai
   return g < group->n;
 }
 
+void gpnn_sobol_pair(size_t n, size_t k, size_t *left, size_t *right)
+{
+  *left = 0;
+  for (size_t others = n - 1; k >= others; others--) {
+    k -= others;
+    ++*left;
+  }
+  *right = *left + 1 + k;
+}
+
+/* True if column is in set 'c'. */
+static bool is_of_set(const struct job *job, size_t c, const struct gpnn_explain_column *column)
+{
+  size_t left, right;
+  if (c < job->n_chosen) return has(job->chosen[c], column);
+  gpnn_sobol_pair(job->n_chosen, c - job->n_chosen, &left, &right);
+  return has(job->chosen[left], column) || has(job->chosen[right], column);
+}
+
 /* Gives all points their values of column 'c'; those for which B counts are B, and A with a set of
  * columns of B to which it belongs. */
 static enum gpnn_status fill_column(struct job *job, size_t c, struct gpnn_error *err)
@@ -110,7 +131,7 @@ static enum gpnn_status fill_column(struct job *job, size_t c, struct gpnn_error
   size_t n = status == GPNN_OK ? place_rows(job, has_axis ? &axis : NULL) : 0;
   if (status != GPNN_OK && err != NULL) *err = why;
   for (size_t block = 0; block < 2 + job->n && n > 0; block++) {
-    bool is_of_b = block == 1 || (block > 1 && has(job->chosen[block - 2], column));
+    bool is_of_b = block == 1 || (block > 1 && is_of_set(job, block - 2, column));
     for (size_t k = 0; k < n_rows; k++)
       set_column(job, has_axis ? &axis : NULL, column, n,
                  job->u[k * width + (is_of_b ? job->columns->n : 0) + c], block * n_rows + k);
@@ -124,8 +145,8 @@ static enum gpnn_status make_room(struct job *job, struct gpnn_error *err)
   size_t n_rows = job->options->n_rows, n_draws = job->options->n_draws;
   if (job->n + 2 > GPNN_SOBOL_MOST / n_rows)
     return gpnn_fail(err, GPNN_EDATA,
-                     "the indices of %zu columns from %zu rows need %zu points, and %d are the "
-                     "most: take fewer columns (-x) or rows (-c)",
+                     "%zu indices from %zu rows need %zu points, and %d are the most: take fewer "
+                     "columns (-x) or rows (-c)",
                      job->n, n_rows, (job->n + 2) * n_rows, GPNN_SOBOL_MOST);
   job->arrays =
       GPNN_ARRAYS(GPNN_ARRAY(job->u, n_rows, 2 * job->columns->n),
@@ -154,83 +175,110 @@ static double value_of(const struct job *job, size_t block, size_t k, size_t dra
   return job->surrogate.draws[(block * job->options->n_rows + k) * job->surrogate.n_draws + draw];
 }
 
-/* The variance of the function in a draw. */
-static double variance_of(const struct job *job, size_t draw)
+/* The variance of the function in a draw, at the points of two blocks. */
+static double variance_of(const struct job *job, size_t p, size_t q, size_t draw)
 {
-  size_t n_rows = job->options->n_rows;
-  double mean = 0, sum = 0;
-  for (size_t side = 0; side < 2; side++)
-    for (size_t k = 0; k < n_rows; k++)
-      mean += (double)job->times[k] * value_of(job, side, k, draw) / (double)(2 * n_rows);
-  for (size_t side = 0; side < 2; side++)
-    for (size_t k = 0; k < n_rows; k++) {
-      double off = value_of(job, side, k, draw) - mean;
-      sum += (double)job->times[k] * off * off;
-    }
-  return sum / (double)(2 * n_rows);
+  double mean = 0, sum = 0, n = 2 * job->n_counted;
+  for (size_t k = 0; k < job->options->n_rows; k++)
+    mean += (double)job->times[k] * (value_of(job, p, k, draw) + value_of(job, q, k, draw)) / n;
+  for (size_t k = 0; k < job->options->n_rows; k++) {
+    double left = value_of(job, p, k, draw) - mean, right = value_of(job, q, k, draw) - mean;
+    sum += (double)job->times[k] * (left * left + right * right);
+  }
+  return sum / n;
 }
 
-/* Half the mean squared difference between the points of 'block' and those of column 'c'. */
-static double difference(const struct job *job, size_t block, size_t c, size_t draw)
+/* Half the mean squared difference between the points of two blocks. */
+static double difference(const struct job *job, size_t p, size_t q, size_t draw)
 {
-  size_t n_rows = job->options->n_rows;
   double sum = 0;
-  for (size_t k = 0; k < n_rows; k++) {
-    double off = value_of(job, block, k, draw) - value_of(job, 2 + c, k, draw);
+  for (size_t k = 0; k < job->options->n_rows; k++) {
+    double off = value_of(job, p, k, draw) - value_of(job, q, k, draw);
     sum += (double)job->times[k] * off * off;
   }
-  return sum / (double)(2 * n_rows);
+  return sum / (2 * job->n_counted);
 }
 
-static void resample(const struct job *job, size_t draw)
+/* Finds the indices of all sets in a draw: 'first', of pairs less those of each by itself, and
+ * 'total' ('stride' apart); returns the variance. */
+static double estimate(const struct job *job, size_t draw, size_t stride, double *first,
+                       double *total)
+{
+  enum { A, B, SETS };
+  double v = variance_of(job, A, B, draw);
+  double chance = 1 - difference(job, A, B, draw) / v; /* A and B are independent */
+  for (size_t c = 0; c < job->n; c++) {
+    double both = variance_of(job, B, SETS + c, draw);
+    total[c * stride] = difference(job, A, SETS + c, draw) / v;
+    first[c * stride] =
+        1 - difference(job, B, SETS + c, draw) / both - (1 - total[c * stride]) * chance;
+  }
+  for (size_t c = job->n_chosen; c < job->n; c++) {
+    size_t left, right;
+    gpnn_sobol_pair(job->n_chosen, c - job->n_chosen, &left, &right);
+    first[c * stride] -= first[left * stride] + first[right * stride];
+  }
+  return v;
+}
+
+static void count_all(struct job *job)
 {
   size_t n_rows = job->options->n_rows;
+  for (size_t k = 0; k < n_rows; k++) job->times[k] = 1;
+  job->n_counted = (double)n_rows;
+}
+
+/* Resamples stretches of points that follow each other, each of which is spread evenly: how much
+ * single points differ would say nothing about an average over all. */
+static void resample(struct job *job, size_t draw)
+{
+  enum { STRETCHES = 16 };
+  size_t n_rows = job->options->n_rows, n = n_rows < STRETCHES ? n_rows : STRETCHES;
   struct gpnn_rng rng;
   gpnn_rng_init_at(&rng, job->options->seed, GPNN_RNG_RESAMPLE, draw);
   memset(job->times, 0, n_rows * sizeof *job->times);
-  for (size_t k = 0; k < n_rows; k++) job->times[gpnn_rng_below(&rng, n_rows)]++;
-}
-
-/* Adds what a draw says of all columns to 'indices' as it is, and resampled to the job's arrays. */
-static void add_draw(struct job *job, size_t draw, struct gpnn_sobol_index *indices,
-                     double *variance)
-{
-  size_t n_rows = job->options->n_rows, n_draws = job->options->n_draws;
-  for (size_t k = 0; k < n_rows; k++) job->times[k] = 1;
-  double v = variance_of(job, draw);
-  *variance += v / (double)n_draws;
-  for (size_t c = 0; c < job->n; c++) {
-    indices[c].first.mean += (1 - difference(job, 1, c, draw) / v) / (double)n_draws;
-    indices[c].total.mean += difference(job, 0, c, draw) / v / (double)n_draws;
-  }
-  resample(job, draw);
-  v = variance_of(job, draw);
-  for (size_t c = 0; c < job->n; c++) {
-    job->first[c * n_draws + draw] = 1 - difference(job, 1, c, draw) / v;
-    job->total[c * n_draws + draw] = difference(job, 0, c, draw) / v;
+  job->n_counted = 0;
+  for (size_t s = 0; s < n; s++) {
+    size_t chosen = gpnn_rng_below(&rng, n);
+    size_t begin = chosen * n_rows / n, end = (chosen + 1) * n_rows / n;
+    for (size_t k = begin; k < end; k++) job->times[k]++;
+    job->n_counted += (double)(end - begin);
   }
 }
 
-static bool any_seen(const struct job *job, const struct gpnn_explain_group *group)
+static bool any_seen(const struct job *job, size_t c)
 {
   bool any = false;
-  for (size_t g = 0; g < group->n; g++) any = any || is_seen(job, group->of[g]);
+  for (size_t k = 0; k < job->columns->n; k++)
+    any = any || (is_of_set(job, c, &job->columns->of[k]) && is_seen(job, &job->columns->of[k]));
   return any;
 }
 
+/* Averages over draws as they are; intervals are of draws at resampled points. */
 static void find_indices(struct job *job, struct gpnn_sobol_index *indices, double *variance)
 {
   size_t n_draws = job->options->n_draws;
   memset(indices, 0, job->n * sizeof *indices);
   *variance = 0;
-  for (size_t draw = 0; draw < n_draws; draw++) add_draw(job, draw, indices, variance);
+  count_all(job);
+  for (size_t draw = 0; draw < n_draws; draw++) {
+    *variance += estimate(job, draw, n_draws, job->first, job->total) / (double)n_draws;
+    for (size_t c = 0; c < job->n; c++) {
+      indices[c].first.mean += job->first[c * n_draws] / (double)n_draws;
+      indices[c].total.mean += job->total[c * n_draws] / (double)n_draws;
+    }
+  }
+  for (size_t draw = 0; draw < n_draws; draw++) {
+    resample(job, draw);
+    estimate(job, draw, n_draws, job->first + draw, job->total + draw);
+  }
   for (size_t c = 0; c < job->n; c++) {
     struct gpnn_sobol_index *index = &indices[c];
     gpnn_surrogate_interval(n_draws, job->first + c * n_draws, job->options->level,
                             &index->first.lower, &index->first.upper);
     gpnn_surrogate_interval(n_draws, job->total + c * n_draws, job->options->level,
                             &index->total.lower, &index->total.upper);
-    if (!any_seen(job, job->chosen[c])) *index = (struct gpnn_sobol_index){0};
+    if (!any_seen(job, c)) *index = (struct gpnn_sobol_index){0};
   }
 }
 
@@ -245,7 +293,8 @@ enum gpnn_status gpnn_sobol_find(const struct gpnn_model *model, const struct gp
                     .dataset = gpnn_model_channel(model, 0)->dataset,
                     .view = view,
                     .columns = columns,
-                    .n = n,
+                    .n = n + (options->pairs ? n * (n - 1) / 2 : 0),
+                    .n_chosen = n,
                     .chosen = chosen,
                     .options = options};
   enum gpnn_status status = evaluate(&job, err);

@@ -6,13 +6,16 @@
  *   total   the share that is left if all other columns are known: its own, and that of all
  *           interactions that it takes part in
  *
- * Both are estimated as Jansen (1999) does, from pairs of quasi-random points (stats/halton.h) that
- * differ in one column, or agree in one:
- *   first = 1 - mean (f(B) - f(C))^2 / (2 V),   total = mean (f(P) - f(C))^2 / (2 V),
- * where C is P with the column of B.  They are computed of each joint draw of the function
- * (explain/surrogate.h), and averaged over draws; intervals, of draws that also resample the
- * points, hold both what the model does not know and what the points leave open (Le Gratiet,
- * Cannamela and Iooss 2014). Threads: those of the model; no result depends on their number.
+ * Both are estimated as Jansen (1999) does, from quasi-random points (stats/halton.h) A and B, and
+ * C, which is A with the column of B: total = mean (f(A) - f(C))^2 / (2 V), first = 1 - mean (f(B)
+ * - f(C))^2 / (2 V) - (1 - total) r,   r = 1 - mean (f(A) - f(B))^2 / (2 V), where V is the
+ * variance of f at the points of A and B or, in the second term of 'first', of B and C.  r is 0 but
+ * for chance, which it has in common with that term as far as A and C agree.
+ *
+ * Indices are computed of each joint draw of the function (explain/surrogate.h), and averaged over
+ * draws; intervals, of draws that also resample stretches of points, hold both what the model does
+ * not know and what the points leave open (Le Gratiet, Cannamela and Iooss 2014).
+ * Threads: those of the model; no result depends on their number.
  */
 #ifndef GPNN_EXPLAIN_SOBOL_H
 #define GPNN_EXPLAIN_SOBOL_H
@@ -36,6 +39,7 @@ struct gpnn_sobol_options {
   size_t n_rows;  /* > 1: pairs of points */
   size_t n_draws; /* > 0 */
   double level;   /* of intervals, in (0, 1) */
+  bool pairs;     /* also of any two of the sets */
   uint64_t seed;
 };
 
@@ -47,15 +51,19 @@ struct gpnn_sobol_index {
   struct gpnn_sobol_estimate first, total;
 };
 
-/* The most points: (2 + columns) times n_rows. */
+/* The most points: (2 + indices) times n_rows. */
 enum { GPNN_SOBOL_MOST = 65536 };
+
+/* Which two of 'n' sets pair 'k' is of: (0, 1), (0, 2) ... (1, 2) ... */
+void gpnn_sobol_pair(size_t n, size_t k, size_t *left, size_t *right);
 
 /*
  * Finds the indices of 'n' columns, or sets of them, which are of the dataset of 'model', a model
  * with one channel; all 'columns' vary.  'view' as for gpnn_axis_init().  'variance' becomes that
  * of the function, in the units of the target squared.  What the model does not see has indices of
- * 0.  GPNN_EDATA: the target holds classes, or the points are too many.  Otherwise outcomes as for
- * gpnn_surrogate_evaluate().
+ * 0.  Those of all pairs follow: 'first' is the share of their interaction alone, and 'total' what
+ * is left if all others are known.  GPNN_EDATA: the target holds classes, or the points are too
+ * many.  Otherwise outcomes as for gpnn_surrogate_evaluate().
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_sobol_find(const struct gpnn_model *model, const struct gpnn_dataset *view,

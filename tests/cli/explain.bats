@@ -326,6 +326,27 @@ simulated() {
   assert_below 33 "$(grep -c 1 inside)"
 }
 
+@test "indices of a function of 15 inputs, computed from its coefficients, and of pairs" {
+  gpnn-simulate data -q --kind function --function oakley --size 1000 --scale 1 -t noise=0.001 -o t.tsv
+  gpnn-index -q -o t.gpi t.tsv
+  gpnn-fit -q --effort fast t.gpi | gpnn-calibrate -q t.gpi >t.par
+  gpnn-explain sobol -q -c 64 --samples 60 -p t.par t.gpi | awk -F '\t' '
+    BEGIN {
+      split(".0016 .0002 .0013 .0030 .0029 .0230 .0242 .0265 .0460 .0149 .1018 .1357 .1020 .1052 .1228", s, " ")
+      split(".0590 .0629 .0359 .0546 .0237 .0413 .0580 .0822 .0974 .0357 .1514 .1482 .1423 .1413 .1549", t, " ")
+    }
+    NR > 1 { j = substr($1, 2); print (s[j] >= $3 && s[j] <= $4); print (t[j] >= $6 && t[j] <= $7) }' >inside
+  assert_equal "$(wc -l <inside)" 30
+  assert_below 23 "$(grep -c 1 inside)"
+  simulated ishigami 1 >i.tsv
+  gpnn-index -q -o i.gpi i.tsv
+  gpnn-fit -q --effort fast i.gpi >i.par
+  gpnn-explain sobol -q --pairs --distribution uniform -c 128 --samples 60 -p i.par i.gpi >pairs.tsv
+  assert_equal "$(sed -n 5,7p pairs.tsv | cut -f 1 | head -n 1)" 'x1:x3'
+  assert_equal "$(awk -F '\t' '$1 == "x1:x3" { print ($3 <= 0.2437 && $4 >= 0.2437) }' pairs.tsv)" 1
+  assert_fails 2 '--pairs does not apply to effect' gpnn-explain effect --pairs -x x1 -p i.par i.gpi
+}
+
 @test "indices are ranked, chosen, repeatable, and nothing for a constant column" {
   make_columns 300 >train.tsv
   gpnn-index -q -o t.gpi train.tsv

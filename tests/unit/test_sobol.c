@@ -5,7 +5,7 @@
 #include "models.h"
 #include "stats/halton.h"
 
-enum { N = 200, D = 3, M = 10, ROWS = 400, DRAWS = 40 };
+enum { N = 200, D = 3, M = 10, ROWS = 400, DRAWS = 40, PAIRS = D * (D - 1) / 2 };
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
@@ -65,7 +65,7 @@ static void indices_of_a_linear_function(void **state)
   const struct gpnn_explain_column *columns_of[D];
   struct gpnn_explain_group alone[D];
   const struct gpnn_explain_group *chosen[D];
-  struct gpnn_sobol_index found[2][D];
+  struct gpnn_sobol_index found[2][D + PAIRS];
   fixture_new(&f, N, D, 0, 1);
   struct gpnn_dataset dataset = *f.data;
   dataset.coordinates = coordinates;
@@ -95,7 +95,7 @@ static void indices_of_a_linear_function(void **state)
   for (int threads = 1; threads <= 4; threads += 3) {
     const struct gpnn_model_options options = {.threads = threads};
     const struct gpnn_sobol_options how = {
-        .n_rows = ROWS, .n_draws = DRAWS, .level = 0.95, .seed = 1};
+        .n_rows = ROWS, .n_draws = DRAWS, .level = 0.95, .pairs = true, .seed = 1};
     struct gpnn_model *model = NULL;
     assert_ok(gpnn_model_new(&model, 1, &channel, &options, &err));
     assert_ok(gpnn_sobol_find(model, &dataset, &columns, D, chosen, &how, found[threads / 4],
@@ -110,6 +110,13 @@ static void indices_of_a_linear_function(void **state)
     assert_near(index->total.mean, squares[j] / sum, 0.06);
     assert_true(index->total.lower <= index->total.mean + 1e-9);
     assert_true(index->total.mean <= index->total.upper + 1e-9);
+  }
+  for (size_t k = 0; k < PAIRS; k++) {
+    size_t i, j;
+    gpnn_sobol_pair(D, k, &i, &j);
+    assert_true(i < j && j < D && (i == 0 ? k + 1 == j : k == 2));
+    assert_near(found[0][D + k].first.mean, 0, 0.03);
+    assert_near(found[0][D + k].total.mean, (squares[i] + squares[j]) / sum, 0.06);
   }
   const struct gpnn_sobol_options many = {.n_rows = GPNN_SOBOL_MOST / 4, .n_draws = 1};
   const struct gpnn_model_options one = {.threads = 1};
