@@ -118,5 +118,6 @@ void findings_release(struct findings *findings)
     free(findings->unused[i]);
   free(findings->unused);
   free(findings->outlooks);
+  free(findings->effects.list);
   open_release(&findings->opened);
 }

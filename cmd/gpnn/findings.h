@@ -21,6 +21,14 @@ struct outlook {
   char why_not[GPNN_ERROR_BYTES]; /* if it is not known */
 };
 
+/* A model with effects of groups beside one without (cmd/gpnn/effects.h). */
+struct effects_trial {
+  char *list;                  /* owned; the groups, as --group-effect has them; NULL: none */
+  bool is_possible, is_better; /* the one with effects */
+  double with, without;        /* NLL in units of the sd of the target, rows held out */
+  double seconds;
+};
+
 /* A zeroed object may be released. */
 struct findings {
   struct opened opened;
@@ -28,6 +36,7 @@ struct findings {
   struct gpnn_scored scored; /* of the rows of TEST, if there is one */
   size_t n_unused;           /* columns of the training table without a role */
   char **unused;             /* owned: their n_unused names; NULL: not known */
+  struct effects_trial effects;
   bool ran[STEPS];
   double seconds[STEPS], scoring, page, total;
 };

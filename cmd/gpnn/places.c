@@ -14,7 +14,21 @@
 #include "dataset/index.h"
 
 /* What a signal handler removes: the directory comes after its files. */
-enum { INDEX, FITTED, PARAMS, PREDICTIONS, ROWS, PREDICTED, TABLE, SCRATCH, MODEL, UNFINISHED };
+enum {
+  INDEX,
+  FITTED,
+  PARAMS,
+  OTHER_INDEX,
+  OTHER_FITTED,
+  OTHER_PARAMS,
+  PREDICTIONS,
+  ROWS,
+  PREDICTED,
+  TABLE,
+  SCRATCH,
+  MODEL,
+  UNFINISHED
+};
 static const char *volatile unfinished[UNFINISHED];
 
 /* ---- names -------------------------------------------------------------------------------- */
@@ -75,19 +89,22 @@ static enum gpnn_status name_files(struct places *p, const char *name, const cha
                               .fitted = path_in(scratch, name, ".fit"),
                               .params = path_in(scratch, name, ".par"),
                               .predictions = path_in(scratch, "predictions", ending_of(output))};
+  p->other = (struct files){.index = path_in(scratch, name, ".other.gpi"),
+                            .fitted = path_in(scratch, name, ".other.fit"),
+                            .params = path_in(scratch, name, ".other.par")};
   p->page.rows = path_in(scratch, "rows", ".tsv");
   p->page.predicted = path_in(scratch, "predicted", ".tsv");
   p->page.table = path_in(scratch, "table", ".tsv");
-  unfinished[ROWS] = p->page.rows;
-  unfinished[PREDICTED] = p->page.predicted;
-  unfinished[TABLE] = p->page.table;
-  unfinished[INDEX] = p->working.index;
-  unfinished[FITTED] = p->working.fitted;
-  unfinished[PARAMS] = p->working.params;
-  unfinished[PREDICTIONS] = p->working.predictions;
-  bool all = p->working.index && p->working.fitted && p->working.params && p->working.predictions &&
-             p->page.rows && p->page.predicted && p->page.table;
-  return all ? GPNN_OK : gpnn_fail_memory(err, "for the names of files");
+  const char *const all[] = {p->working.index,       p->working.fitted, p->working.params,
+                             p->other.index,         p->other.fitted,   p->other.params,
+                             p->working.predictions, p->page.rows,      p->page.predicted,
+                             p->page.table};
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = INDEX; i <= TABLE; i++) {
+    unfinished[i] = all[i];
+    if (all[i] == NULL) status = gpnn_fail_memory(err, "for the names of files");
+  }
+  return status;
 }
 
 /* ---- where the model is kept -------------------------------------------------------------- */
@@ -209,6 +226,7 @@ void places_close(struct places *p)
   }
   gpnn_scratch_remove(&p->scratch);
   free_files(&p->working);
+  free_files(&p->other);
   free_files(&p->kept);
   free(p->page.rows);
   free(p->page.predicted);

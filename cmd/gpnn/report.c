@@ -174,6 +174,20 @@ static void put_missing(struct page *page, const struct findings *f)
   close_line(page, "missing");
 }
 
+/* Whether groups have effects, if that was tried. */
+static void put_effects(struct page *page, const struct effects_trial *trial)
+{
+  if (trial->list == NULL) return;
+  open_line(page);
+  fprintf(page->out, "%s ", trial->list);
+  if (!trial->is_possible)
+    fputs("may have effects, but no model with them could be made", page->out);
+  else
+    fprintf(page->out, "%s effects of their own (--group-effect): NLL %.3f with them, %.3f without",
+            trial->is_better ? "have" : "need no", trial->with, trial->without);
+  close_line(page, "groups");
+}
+
 static void put_unused(struct page *page, const struct findings *f)
 {
   const struct gpnn_dataset *dataset = f->opened.dataset;
@@ -330,6 +344,7 @@ static void put_time(struct page *page, const struct findings *f, bool has_page)
   fprintf(page->out, "%.1f s: ", f->total);
   for (enum step step = STEP_INDEX; step < STEPS; step++)
     if (f->ran[step]) fprintf(page->out, "%s %.1f, ", steps_name(step), f->seconds[step]);
+  if (f->effects.list != NULL) fprintf(page->out, "effects %.1f, ", f->effects.seconds);
   fprintf(page->out, "scores %.1f", f->scoring);
   if (has_page) fprintf(page->out, ", page %.1f", f->page);
   close_line(page, "time");
@@ -433,6 +448,7 @@ enum gpnn_status report_model(char **told, const struct places *places,
     put_targets(&page, findings);
     put_inputs(&page, findings);
     put_missing(&page, findings);
+    put_effects(&page, &findings->effects);
     put_unused(&page, findings);
     for (size_t t = 0; t < findings->opened.n; t++) put_model(&page, findings, t);
     put_gaps(&page, places);

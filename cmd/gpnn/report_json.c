@@ -130,6 +130,18 @@ static void put_target(struct json *json, const struct places *places, const str
   json_close(json, '}');
 }
 
+static void put_effects(struct json *json, const struct effects_trial *trial)
+{
+  if (trial->list == NULL) return;
+  json_open(json, "group-effects", '{');
+  json_text(json, "of", trial->list);
+  json_flag(json, "used", trial->is_better);
+  if (trial->is_possible) json_number(json, "nll_standard", trial->with);
+  json_number(json, "nll_standard_without", trial->without);
+  json_number(json, "seconds", trial->seconds);
+  json_close(json, '}');
+}
+
 void report_json(struct json *json, const struct places *places, const struct findings *f)
 {
   const struct gpnn_dataset *dataset = f->opened.dataset;
@@ -139,6 +151,7 @@ void report_json(struct json *json, const struct places *places, const struct fi
   json_count(json, "skipped-rows", dataset->n_skipped);
   put_columns(json, f);
   json_flag(json, "gaps", places->lies_in_gaps);
+  put_effects(json, &f->effects);
   json_open(json, "targets", '[');
   for (size_t t = 0; t < f->opened.n; t++) put_target(json, places, f, t);
   json_close(json, ']');

@@ -224,6 +224,7 @@ void steps_command(const struct cli *cli, const struct places *places, const str
   command_add(command, tool);
   if (step == STEP_INDEX) command_add(command, "--auto");
   hand_on(cli, places, step, command);
+  if (step == STEP_INDEX) add_file_option(command, "--group-effect", places->effects);
   if (step == STEP_PREDICT || imitates(places, step))
     add_beginning(command, cli, &places->test_begins);
   if (imitates(places, step)) add_file_option(command, "--like", places->test);
@@ -342,10 +343,10 @@ static enum gpnn_status prepare(struct command *command, struct gpnn_error *err)
   return command_check(command, err);
 }
 
-enum gpnn_status steps_run_command(struct command *command, enum step step, int standard_output,
-                                   struct gpnn_error *err)
+static enum gpnn_status run(struct command *command, enum step step, int standard_output,
+                            int standard_error, struct gpnn_error *err)
 {
-  const int streams[] = {-1, standard_output, -1};
+  const int streams[] = {-1, standard_output, standard_error};
   struct gpnn_child_end end;
   enum gpnn_status status = prepare(command, err);
   if (status == GPNN_OK)
@@ -353,20 +354,31 @@ enum gpnn_status steps_run_command(struct command *command, enum step step, int 
   return status == GPNN_OK ? judge(step, &end, err) : status;
 }
 
+enum gpnn_status steps_run_command(struct command *command, enum step step, int standard_output,
+                                   struct gpnn_error *err)
+{
+  return run(command, step, standard_output, -1, err);
+}
+
+static enum gpnn_status open_nowhere(int *nowhere, struct gpnn_error *err)
+{
+  do *nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  while (*nowhere < 0 && errno == EINTR);
+  return *nowhere >= 0 ? GPNN_OK : gpnn_fail_errno(err, errno, "/dev/null: cannot be opened");
+}
+
 enum gpnn_status steps_check(const struct cli *cli, const struct places *places, enum step last,
                              struct gpnn_error *err)
 {
   int nowhere;
-  do nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  while (nowhere < 0 && errno == EINTR);
-  if (nowhere < 0) return gpnn_fail_errno(err, errno, "/dev/null: cannot be opened");
-  enum gpnn_status status = GPNN_OK;
+  enum gpnn_status status = open_nowhere(&nowhere, err);
+  if (status != GPNN_OK) return status;
   for (enum step step = STEP_INDEX; step <= last && status == GPNN_OK; step++) {
     struct command command = {0};
     steps_command(cli, places, &places->working, step, &command);
     command_add(&command, "--quiet");
     command_add(&command, "--help");
-    status = steps_run_command(&command, step, nowhere, err);
+    status = run(&command, step, nowhere, -1, err);
     command_release(&command);
   }
   close(nowhere);
@@ -385,12 +397,17 @@ enum gpnn_status steps_run(const struct cli *cli, const struct places *places, e
                            struct gpnn_error *err)
 {
   struct command command = {0};
+  int nowhere = -1;
   steps_command(cli, places, &places->working, step, &command);
   announce(cli, &command, step, places->test == NULL ? STEP_CALIBRATE : STEP_PREDICT);
   if (cli->report != NULL) command_add(&command, "--quiet"); /* the report stands alone */
   if (step == STEP_INDEX) show_as(cli, places, &command);
   if (step == STEP_PREDICT) command_add(&command, "--names"); /* by which they are scored */
-  enum gpnn_status status = steps_run_command(&command, step, -1, err);
+  /* A model that is only tried may be impossible, which is nothing to tell. */
+  enum gpnn_status status =
+      places->is_trial && !cli->verbose ? open_nowhere(&nowhere, err) : GPNN_OK;
+  if (status == GPNN_OK) status = run(&command, step, -1, nowhere, err);
+  if (nowhere >= 0) close(nowhere);
   command_release(&command);
   return status;
 }

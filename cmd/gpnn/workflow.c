@@ -11,6 +11,7 @@
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
 #include "cmd/gpnn/check.h"
+#include "cmd/gpnn/effects.h"
 #include "cmd/gpnn/findings.h"
 #include "cmd/gpnn/places.h"
 #include "cmd/gpnn/report.h"
@@ -96,6 +97,8 @@ static enum gpnn_status run_steps(const struct cli *cli, struct places *places, 
   if (status == GPNN_OK) status = check_test(cli, places, false, err);
   for (enum step step = STEP_INDEX; step <= last && status == GPNN_OK; step++) {
     status = run_step(cli, places, step, findings, err);
+    if (status == GPNN_OK && step == STEP_CALIBRATE)
+      status = effects_try(cli, places, &findings->effects, err);
     if (status != GPNN_OK || step != STEP_INDEX) continue;
     if (!force) status = check_replaced(places, err);
     if (status == GPNN_OK) status = check_test(cli, places, true, err);

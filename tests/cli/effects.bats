@@ -193,3 +193,42 @@ make_model() {
   gpnn-index -q -y y --drop town --group-effect school,class -o within.gpi twice.tsv
   gpnn-fit -q --effort fast -o within.par within.gpi
 }
+
+# make_coded N SEED EFFECT: rows of 200 groups whose numbers say nothing, in the column "code".
+make_coded() {
+  awk -v n="$1" -v seed="$2" -v effect="$3" 'BEGIN {
+    OFS = "\t"
+    srand(3)
+    for (g = 0; g < 200; g++) b[g] = effect * (2 * rand() - 1)
+    srand(seed)
+    print "code", "x", "y"
+    for (i = 0; i < n; i++) { g = int(200 * rand()); x = rand(); print 100 + g, x, x + b[g] + 2 * (rand() - rand()) }
+  }'
+}
+
+@test "gpnn tries effects of numbers that are names, and keeps what predicts rows held out better" {
+  make_coded 2300 1 3 >train.tsv
+  make_coded 300 2 3 >test.tsv
+  gpnn --effort fast --save code.gpm train.tsv test.tsv >out.tsv 2>report.txt
+  grep -E '^groups +code have effects of their own' report.txt
+  grep -F 'effects ' <(grep '^time' report.txt)
+  grep -E 'gpnn-index --auto .*--group-effect code' report.txt
+  gpnn-index -q --auto --group-effect code -o by.gpi train.tsv
+  gpnn-fit -q --effort fast by.gpi -o by.par
+  gpnn-calibrate -q by.gpi -p by.par -o by.cal
+  gpnn-predict -q --skip-bad -p by.cal by.gpi test.tsv | cmp - out.tsv
+  gpnn-predict -q code.gpm test.tsv | cmp - out.tsv
+  gpnn -q --effort fast <train.tsv - test.tsv >once.tsv # which cannot be read again
+  run ! cmp -s once.tsv out.tsv
+  gpnn --json --effort fast train.tsv test.tsv 2>json >/dev/null
+  grep -E '"group-effects": ?\{"of": ?"code", ?"used": ?true,' json
+}
+
+@test "gpnn does not try effects where levels do not differ, or an option says what rows have" {
+  make_coded 2300 1 0 >train.tsv
+  make_coded 2300 1 3 >differ.tsv
+  gpnn --effort fast --save a.gpm train.tsv 2>report.txt
+  run ! grep '^groups' report.txt
+  gpnn --effort fast --transform log --save b.gpm <(sed 's/y$/y/' differ.tsv | awk -F '\t' -v OFS='\t' 'NR > 1 { $3 += 9 } 1') 2>report.txt
+  run ! grep '^groups' report.txt
+}
