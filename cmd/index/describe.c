@@ -4,9 +4,11 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/memory.h"
 #include "cmd/common/json.h"
 #include "dataset/missing.h"
 #include "table/date.h"
@@ -60,31 +62,55 @@ static void warn_of_held_out(const struct cli *cli, const char *name,
       gpnn_mask(shown, column->levels[first], column->level_lengths[first]));
 }
 
-/* True if two names differ but in blanks around them and in the case of letters. */
-static bool are_alike(const struct gpnn_column *column, size_t a, size_t b)
+/* A level without the blanks around it. */
+struct spelling {
+  const char *text;
+  size_t length, level;
+};
+
+static struct spelling spelling_of(const struct gpnn_column *column, size_t level)
 {
-  const char *s[] = {column->levels[a], column->levels[b]};
-  size_t n[] = {column->level_lengths[a], column->level_lengths[b]};
-  for (size_t k = 0; k < 2; k++) {
-    while (n[k] > 0 && isspace((unsigned char)s[k][n[k] - 1])) n[k]--;
-    for (; n[k] > 0 && isspace((unsigned char)*s[k]); s[k]++) n[k]--;
-  }
-  return n[0] == n[1] && strncasecmp(s[0], s[1], n[0]) == 0;
+  struct spelling s = {column->levels[level], column->level_lengths[level], level};
+  while (s.length > 0 && isspace((unsigned char)s.text[s.length - 1])) s.length--;
+  for (; s.length > 0 && isspace((unsigned char)*s.text); s.text++) s.length--;
+  return s;
 }
 
-/* Warns about classes that are two for their spelling only; the first are named. */
-static void warn_of_alike(const struct cli *cli, const char *name, const struct gpnn_column *column)
+/* Orders spellings whatever the case of their letters. */
+static int compare_alike(const void *a, const void *b)
 {
-  char target[GPNN_MASK_BYTES], one[GPNN_MASK_BYTES], other[GPNN_MASK_BYTES];
-  for (size_t a = 0; a < column->n_levels; a++)
-    for (size_t b = a + 1; b < column->n_levels; b++) {
-      if (!are_alike(column, a, b)) continue;
-      cli_warn(cli, "%s: column '%s': '%s' and '%s' are two classes: one in two spellings?", name,
-               gpnn_schema_column_name(column, target),
-               gpnn_mask(one, column->levels[a], column->level_lengths[a]),
-               gpnn_mask(other, column->levels[b], column->level_lengths[b]));
-      return;
-    }
+  const struct spelling *x = a, *y = b;
+  size_t n = x->length < y->length ? x->length : y->length;
+  int order = strncasecmp(x->text, y->text, n);
+  return order != 0 ? order : (x->length > y->length) - (x->length < y->length);
+}
+
+static int compare_levels(const void *a, const void *b)
+{
+  const struct spelling *x = a, *y = b;
+  int order = compare_alike(a, b);
+  return order != 0 ? order : (x->level > y->level) - (x->level < y->level);
+}
+
+/* Warns about levels or classes that are two for their spelling only: two are named. */
+static void warn_of_alike(const struct cli *cli, const char *name, const struct gpnn_column *column,
+                          const char *what)
+{
+  char shown[GPNN_MASK_BYTES], one[GPNN_MASK_BYTES], other[GPNN_MASK_BYTES];
+  size_t n = column->n_levels, k = 1;
+  struct spelling *all = gpnn_alloc(n, 1, sizeof *all);
+  if (all == NULL) return; /* it would have been a warning */
+  for (size_t l = 0; l < n; l++) all[l] = spelling_of(column, l);
+  qsort(all, n, sizeof *all, compare_levels);
+  while (k < n && compare_alike(&all[k - 1], &all[k]) != 0) k++;
+  if (k < n) {
+    size_t a = all[k - 1].level, b = all[k].level;
+    cli_warn(cli, "%s: column '%s': '%s' and '%s' are two %s: one in two spellings?", name,
+             gpnn_schema_column_name(column, shown),
+             gpnn_mask(one, column->levels[a], column->level_lengths[a]),
+             gpnn_mask(other, column->levels[b], column->level_lengths[b]), what);
+  }
+  free(all);
 }
 
 /* True of whole numbers from 0 on. */
@@ -115,7 +141,7 @@ static void describe_classes(const struct cli *cli, const char *name,
     const struct gpnn_column *column = gpnn_schema_target(schema, t);
     if (gpnn_schema_has_classes(schema, t)) {
       warn_of_single(cli, name, column, target->n_rows);
-      warn_of_alike(cli, name, column);
+      warn_of_alike(cli, name, column, "classes");
       if (training->row_group != NULL) warn_of_held_out(cli, name, &training->dataset, t);
     } else if (looks_like_classes(target, training->n - training->n_lacking[t])) {
       cli_warn(
@@ -126,6 +152,14 @@ static void describe_classes(const struct cli *cli, const char *name,
                              : "");
     }
   }
+}
+
+static void describe_levels(const struct cli *cli, const char *name,
+                            const struct gpnn_schema *schema)
+{
+  for (size_t i = 0; i < schema->n_inputs; i++)
+    if (schema->inputs[i].n_levels > 0)
+      warn_of_alike(cli, name, &schema->inputs[i], "levels");
 }
 
 /* ---- what the index is made of ------------------------------------------------------------- */
@@ -338,6 +372,7 @@ void describe_training(const struct cli *cli, const struct gpnn_table *table,
   warn_of_outlier(cli, name, training);
   warn_of_all_far(cli, name, training);
   describe_classes(cli, name, training);
+  describe_levels(cli, name, &dataset->schema);
   warn_of_target(cli, name, dataset);
   if (scaling->n_out < scaling->n_in)
     cli_warn(cli, "%s: %zu of %zu %s do not vary and are dropped", name,

@@ -645,6 +645,17 @@ par() {
   grep -q 'if they are classes, use --classes; if counts, --likelihood poisson or negbin when it is fitted' err
 }
 
+@test "levels of an input in two spellings are told, and blanks around them are none" {
+  awk 'BEGIN { srand(1); print "kind,shop,y"
+    for (i = 0; i < 60; i++) print (i % 3 ? "red" : i % 2 ? " blue" : "blue ") ",s" i % 10 "," rand() }' >c.csv
+  gpnn-index -y y --one-hot kind --group-effect shop -o c.gpi c.csv 2>err
+  run ! grep spellings err
+  sed '9s/,s/,S/; 10s/red/RED/' c.csv >d.csv
+  gpnn-index -y y --one-hot kind --group-effect shop -o d.gpi d.csv 2>err
+  grep -F "column 'kind': 'red' and 'RED' are two levels: one in two spellings?" err
+  grep -qE "column 'shop': '[sS][0-9]' and '[sS][0-9]' are two levels" err
+}
+
 @test "files in UTF-32 and JSON are known for what they are" {
   make_table 20 2 | iconv -f UTF-8 -t UTF-32 >wide.tsv
   assert_fails 1 'wide.tsv: is in UTF-32: iconv -f UTF-32 -t UTF-8 makes it UTF-8' gpnn-index -o x.gpi wide.tsv
