@@ -157,14 +157,14 @@ GPNN_MUST_CHECK enum gpnn_status plot_find(const struct plot *plot, const char *
 
 /*
  * Reads all predictions and passes each that has a truth and a mean to 'take', with the number in
- * column 'x' (SIZE_MAX: NaN), which it must then have, too.  Warns about the others.  GPNN_EDATA: there is none, or one is bad.
+ * column 'x' (SIZE_MAX: NaN), which it must then have, too.  Warns about the others.  GPNN_EDATA:
+ * there is none, or one is bad.
  */
-GPNN_MUST_CHECK enum gpnn_status
-plot_predictions(struct plot *plot, const struct gpnn_predictions *found, size_t x,
-                 enum gpnn_status (*take)(void *into, double x,
-                                          const struct gpnn_predictions_row *row,
-                                          struct gpnn_error *err),
-                 void *into, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status plot_predictions(
+    struct plot *plot, const struct gpnn_predictions *found, size_t x,
+    enum gpnn_status (*take)(void *into, double x, const struct gpnn_predictions_row *row,
+                             struct gpnn_error *err),
+    void *into, struct gpnn_error *err);
 
 /* A growing array of numbers; a zeroed object is empty, free() of 'values' releases it. */
 struct plot_numbers {
