@@ -253,11 +253,9 @@ static bool is_outside(size_t d, const double *x, const double *least, const dou
 size_t gpnn_dataset_count_outside(const struct gpnn_dataset *dataset, size_t n, const double *x)
 {
   size_t n_outside = 0, d = dataset->d;
-  double *least = gpnn_alloc(2, d, sizeof *least), *greatest = least + d;
-  if (least == NULL || dataset->n == 0) {
-    free(least);
-    return n;
-  }
+  double *least = dataset->n == 0 ? NULL : gpnn_alloc(2, d, sizeof *least);
+  if (least == NULL) return n;
+  double *greatest = least + d;
   memcpy(least, dataset->x, d * sizeof *least);
   memcpy(greatest, dataset->x, d * sizeof *least);
   widen_ranges(dataset->n, d, dataset->x, least, greatest);
