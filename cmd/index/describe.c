@@ -158,8 +158,7 @@ static void describe_levels(const struct cli *cli, const char *name,
                             const struct gpnn_schema *schema)
 {
   for (size_t i = 0; i < schema->n_inputs; i++)
-    if (schema->inputs[i].n_levels > 0)
-      warn_of_alike(cli, name, &schema->inputs[i], "levels");
+    if (schema->inputs[i].n_levels > 0) warn_of_alike(cli, name, &schema->inputs[i], "levels");
 }
 
 /* ---- what the index is made of ------------------------------------------------------------- */
