@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-enum { FEWEST_LEVELS = 10, ROWS_A_LEVEL = 2, MOST_ROWS = 1 << 17 };
+enum { FEWEST_LEVELS = 10, ROWS_A_LEVEL = 3, MOST_ROWS = 1 << 17 };
 
 /* A row's value of an input, and its target. */
 struct row {
@@ -20,12 +20,12 @@ static int compare_rows(const void *a, const void *b)
 
 /* What tells the rows of an input apart, from the smallest value to the largest. */
 struct levels {
-  double n_rows, n,
-      n_squared;         /* rows, levels, and the sum of the levels' squared numbers of rows */
-  double sum, squares;   /* of targets */
-  double between;        /* sum over levels of n_l times the squared mean */
-  double steps, weights; /* sums over neighbours of w and of w times the squared difference of
-                            their means, where s2 / w is the variance of that difference */
+  double n_rows, n, n_squared; /* rows, levels, and the sum of their squared numbers of rows */
+  double most;                 /* rows of a level */
+  double sum, squares;         /* of targets */
+  double between;              /* sum over levels of n_l times the squared mean */
+  double steps, weights;       /* sums over neighbours of w and of w times the squared difference of
+                                  their means, where s2 / w is the variance of that difference */
 };
 
 static void add_step(struct levels *levels, double n_before, double before, double n, double mean)
@@ -49,6 +49,7 @@ static struct levels summarise(size_t n, const struct row *rows)
     if (i > 0) add_step(&levels, n_before, before, own, mean);
     levels.n++;
     levels.n_squared += own * own;
+    levels.most = fmax(levels.most, own);
     levels.sum += sum;
     levels.between += own * mean * mean;
     n_before = own;
@@ -65,7 +66,8 @@ static struct levels summarise(size_t n, const struct row *rows)
 static bool are_names(const struct levels *l)
 {
   static const double errors = 3, share = 0.5;
-  if (l->n < FEWEST_LEVELS || l->n_rows < ROWS_A_LEVEL * l->n) return false;
+  /* An area that is often 0 has few rows of each other value. */
+  if (l->n < FEWEST_LEVELS || l->n_rows - l->most < ROWS_A_LEVEL * (l->n - 1)) return false;
   double within = (l->squares - l->between) / (l->n_rows - l->n);
   double evenly = (l->n_rows - l->n_squared / l->n_rows) / (l->n - 1);
   double total = (l->between - l->sum * l->sum / l->n_rows) / (l->n - 1);

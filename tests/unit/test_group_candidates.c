@@ -76,6 +76,13 @@ static void few_levels_and_few_rows_of_each_are_no_candidates(void **state)
   r.data.n = LEVELS;
   assert_ok(gpnn_group_candidates(&r.data, are, &err));
   assert_false(are[0]);
+  rows_init(&r, 1); /* most rows have the same value, and two have each other one */
+  for (size_t i = 0; i < N; i++) {
+    r.x[i * D] = ((double)(i < N / 2 ? 0 : i / 2) - r.mean[0]) * r.weight[0];
+    r.y[i] = i < N / 2 ? 0.1 * (double)(i % 2) : (double)(i / 2 * 7 % 11);
+  }
+  assert_ok(gpnn_group_candidates(&r.data, are, &err));
+  assert_false(are[0]);
   rows_init(&r, 1);
   for (size_t i = 0; i < N; i++) r.x[i * D] = (double)(i % 9) - r.mean[0];
   r.weight[0] = 1;
