@@ -127,6 +127,9 @@ TSV
   "$experiments/accuracy" --summary "$experiments/accuracy.tsv" >table
   sed -n '/^| data, rows | split |/,/^$/p' "$experiments/README.md" | sed '/^$/d' >shown
   diff table shown
+  "$experiments/mixed" --summary "$experiments/mixed.tsv" >table
+  sed -n '/^| data | seeds | RMSE, or error/,/^$/p' "$experiments/README.md" | sed '/^$/d' >shown
+  diff table shown
   "$experiments/missing" --summary "$experiments/missing.tsv" >table
   sed -n '/^| data | share |/,/^$/p' "$experiments/README.md" | sed '/^$/d' >shown
   diff table shown
@@ -350,4 +353,20 @@ divide() {
   run -0 "$experiments/missing" --summary scores.tsv
   assert_equal "${lines[2]}" '| a | 0.1 | 2 | 0.300 | −0.200 | 0.150 | 95.0 of 200 | 91.7 of 120 | 96.0 of 50 | |'\
 ' 6 / 0.3 | 0.500 / −0.100 / 0.300 |'
+}
+
+@test "tables as they are are scored by gpnn alone, numbers and classes" {
+  mkdir tables
+  awk 'BEGIN { srand(1); OFS = "\t"; print "kind", "x", "y"
+    for (i = 0; i < 240; i++) { x = rand(); print i % 3 ? "a" : "b", i % 9 ? x : "NA", x + i % 3 } }' |
+    gzip >tables/n.tsv.gz
+  zcat tables/n.tsv.gz | awk -F '\t' -v OFS='\t' 'NR > 1 { $3 = $3 > 1.4 ? "high" : "low" } 1' | gzip >tables/c.tsv.gz
+  "$experiments/mixed" --data tables --seeds 2-3 >scores.tsv
+  sed -i 1d scores.tsv
+  assert_equal "$(wc -l <scores.tsv)" 5
+  awk -F '\t' 'NR > 1 && ($8 != 0 || !($5 < 0.6) || ($1 == "c") != ($7 == "-")) { exit 1 }' scores.tsv ||
+    complain "$(cat scores.tsv)"
+  "$experiments/mixed" --summary scores.tsv | grep -q '^| c | 2 | 0'
+  assert_fails 2 '--seeds wants' "$experiments/mixed" --data tables --seeds x
+  assert_fails 2 '--data DIR' "$experiments/mixed"
 }
