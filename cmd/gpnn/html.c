@@ -208,18 +208,27 @@ enum gpnn_status html_file(FILE *to, const char *caption, const char *path, size
 static const char *const references[] = {" id='",    " id=\"",  "href='#",
                                          "href=\"#", "\"url(#", "'url(#"};
 
-/* Copies [at, end), with names of its own and without titles, which gnuplot gives to parts. */
+/* The end of something that begins at 'at' with 'begin' and ends with 'end'; NULL: it does not. */
+static const char *pass(const char *at, size_t left, const char *begin, const char *end)
+{
+  size_t length = strlen(begin);
+  const char *found = left < length || memcmp(at, begin, length) != 0
+                          ? NULL
+                          : memmem(at + length, left - length, end, strlen(end));
+  return found == NULL ? NULL : found + strlen(end);
+}
+
+/* Copies [at, end), with names of its own, and without the names and titles that gnuplot gives to
+ * parts, the same to several. */
 static void copy_picture(FILE *to, size_t number, const char *at, const char *end)
 {
-  static const char title[] = "<title>", title_end[] = "</title>";
   enum { N = sizeof references / sizeof references[0] };
   while (at < end) {
     size_t left = (size_t)(end - at), r = 0;
-    const char *skipped = NULL;
-    if (left >= sizeof title && memcmp(at, title, sizeof title - 1) == 0)
-      skipped = memmem(at, left, title_end, sizeof title_end - 1);
-    if (skipped != NULL) {
-      at = skipped + sizeof title_end - 1;
+    const char *behind = pass(at, left, "<title>", "</title>");
+    if (behind == NULL) behind = pass(at, left, " id=\"gnuplot", "\"");
+    if (behind != NULL) {
+      at = behind;
       continue;
     }
     while (r < N &&

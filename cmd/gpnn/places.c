@@ -139,13 +139,14 @@ static bool are_same(const char *a, const char *b)
   return same;
 }
 
-/* GPNN_EINVAL: predictions would be replaced by the model. */
-static enum gpnn_status check_output(const struct places *p, const char *output,
+/* GPNN_EINVAL: what 'option' names would be replaced by the model. */
+static enum gpnn_status check_output(const struct places *p, const char *option, const char *output,
                                      struct gpnn_error *err)
 {
   char shown[GPNN_MASK_BYTES];
-  if (!p->keeps || strcmp(output, "-") == 0 || !are_same(output, p->kept.model)) return GPNN_OK;
-  return gpnn_fail(err, GPNN_EINVAL, "option --output: \"%s\" is where the model will be kept",
+  if (!p->keeps || output == NULL || strcmp(output, "-") == 0 || !are_same(output, p->kept.model))
+    return GPNN_OK;
+  return gpnn_fail(err, GPNN_EINVAL, "option --%s: \"%s\" is where the model will be kept", option,
                    gpnn_mask(shown, output, strlen(output)));
 }
 
@@ -189,14 +190,16 @@ static enum gpnn_status make_scratch(struct places *p, struct gpnn_error *err)
 }
 
 enum gpnn_status places_open(struct places *places, const char *train, const char *test,
-                             const char *save, const char *output, struct gpnn_error *err)
+                             const char *save, const char *output, const char *page,
+                             struct gpnn_error *err)
 {
   char *name = model_name(train);
   if (name == NULL) return gpnn_fail_memory(err, "for the names of files");
   *places = (struct places){.train = train, .test = test, .keeps = save != NULL || test == NULL};
   enum gpnn_status status = name_kept(places, save, name, err);
   if (status == GPNN_OK) status = make_scratch(places, err);
-  if (status == GPNN_OK) status = check_output(places, output, err);
+  if (status == GPNN_OK) status = check_output(places, "output", output, err);
+  if (status == GPNN_OK) status = check_output(places, "report", page, err);
   if (status == GPNN_OK) status = name_files(places, name, output, err);
   free(name);
   return status;

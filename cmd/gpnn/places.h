@@ -50,15 +50,16 @@ struct places {
 /*
  * Chooses names and makes the directory.  'save' (or NULL) is the file to keep the model in;
  * without it the model is kept in the working directory, under a name after 'train', if there is no
- * 'test'. 'output' is where predictions will go: the unfinished file gets the same ending.
+ * 'test'. 'output' is where predictions will go: the unfinished file gets the same ending; 'page'
+ * is where the page will be, or NULL.
  *
- * GPNN_EINVAL: 'output' is that of the model.  GPNN_EIO: the system refuses, or the model would
- * replace a file that is not one.  GPNN_ENOMEM.  The caller closes 'places', which must be zeroed
- * before, in any case.
+ * GPNN_EINVAL: 'output' or 'page' is that of the model.  GPNN_EIO: the system refuses, or the model
+ * would replace a file that is not one.  GPNN_ENOMEM.  The caller closes 'places', which must be
+ * zeroed before, in any case.
  */
 GPNN_MUST_CHECK enum gpnn_status places_open(struct places *places, const char *train,
                                              const char *test, const char *save, const char *output,
-                                             struct gpnn_error *err);
+                                             const char *page, struct gpnn_error *err);
 
 /* Writes the model that 'opened' is, if it is to be kept, with 'report', lines for people. Outcomes
  * as for pack_write(). */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "assess/drift.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "cmd/common/progress.h"
 #include "cmd/gpnn/check.h"
@@ -12,6 +13,7 @@
 #include "cmd/gpnn/report.h"
 #include "cmd/gpnn/web_private.h"
 #include "dataset/missing.h"
+#include "explain/columns.h"
 
 enum {
   MOST_BYTES = 1900000, /* of the page: pictures that would make it larger are left out */
@@ -22,11 +24,10 @@ enum {
 
 /* ---- running tools ------------------------------------------------------------------------ */
 
-struct command web_command(struct web *web, const char *tool, const char *kind)
+struct command web_command(const char *tool, const char *kind)
 {
   struct command command = {0};
   command_add_all(&command, tool, kind, NULL);
-  (void)web;
   return command;
 }
 
@@ -97,7 +98,7 @@ enum gpnn_status web_open_predictions(const struct web *web, const char *path,
 /* Begins a command that reads predictions. */
 static struct command reading_command(struct web *web, const char *tool, const char *kind)
 {
-  struct command command = web_command(web, tool, kind);
+  struct command command = web_command(tool, kind);
   steps_hand_on(web->cli, "delimiter", &command);
   steps_hand_on(web->cli, "na", &command);
   return command;
@@ -125,18 +126,19 @@ static bool draw_kind(struct web *web, const char *kind, const char *path, const
   return draw(web, &command, path, alternative);
 }
 
-/* Runs the command, and shows the table that it writes. */
-static void show(struct web *web, struct command *command, const char *path, const char *caption,
+/* Runs the command, and shows the table that it writes; false after saying why it cannot. */
+static bool show(struct web *web, struct command *command, const char *path, const char *caption,
                  size_t n_rows, size_t n_columns)
 {
   struct gpnn_child child = {0};
   struct gpnn_error err;
-  command_add_all(command, "-o", web->places->page.table, NULL);
-  if (path != NULL) command_add(command, path);
-  if (web_run(web, command, &child) &&
-      html_file(web->to, caption, web->places->page.table, n_rows, n_columns, &err) != GPNN_OK)
-    html_say(web->to, "%s", err.text);
+  command_add_all(command, "-o", web->places->page.table, path, NULL);
+  bool shown = web_run(web, command, &child);
   gpnn_child_release(&child);
+  if (!shown) return false;
+  shown = html_file(web->to, caption, web->places->page.table, n_rows, n_columns, &err) == GPNN_OK;
+  if (!shown) html_say(web->to, "%s", err.text);
+  return shown;
 }
 
 /* ---- the table ---------------------------------------------------------------------------- */
@@ -411,46 +413,99 @@ static void read_leading(struct web *web)
   gpnn_table_close(table);
 }
 
-/* So many rows that importance takes about as long as predicting a table. */
+/* So many rows that importance takes about as long as a fit. */
 static size_t importance_rows(const struct web *web)
 {
   enum { BUDGET = 4000, LEAST = 30, MOST = 500 };
-  size_t n = BUDGET / web->f->opened.dataset->schema.n_inputs;
-  return n < LEAST ? LEAST : n > MOST ? MOST : n;
+  size_t n = web->f->opened.dataset->schema.n_inputs;
+  size_t n_rows = BUDGET / (n < MOST_LINES ? n : MOST_LINES);
+  return n_rows < LEAST ? LEAST : n_rows > MOST ? MOST : n_rows;
+}
+
+/* Names the columns that go along with the target most, with commas between, for the caller to
+ * free; NULL: all can be looked at, or there is no memory. */
+static char *choose_columns(const struct web *web, const struct gpnn_explain_columns *columns,
+                            double *share)
+{
+  const struct gpnn_schema *schema = &web->f->opened.dataset->schema;
+  char *list = NULL;
+  size_t length;
+  FILE *to = columns->n > MOST_LINES ? open_memstream(&list, &length) : NULL;
+  for (size_t n = 0; n < MOST_LINES && to != NULL; n++) {
+    size_t best = 0;
+    for (size_t k = 1; k < columns->n; k++)
+      if (share[k] > share[best]) best = k;
+    const char *name =
+        columns->of[best].input == SIZE_MAX ? "," : schema->inputs[columns->of[best].input].name;
+    if (strchr(name, ',') == NULL) fprintf(to, "%s%s", ftello(to) > 0 ? "," : "", name);
+    share[best] = -1;
+  }
+  if (to == NULL || fclose(to) == 0) return list;
+  free(list);
+  return NULL;
+}
+
+static char *find_columns(const struct web *web)
+{
+  const struct gpnn_channel *channel = &web->f->opened.channels[web->t];
+  const struct gpnn_dataset *view =
+      gpnn_dataset_target(gpnn_index_dataset(web->f->opened.index), channel->dataset->target);
+  struct gpnn_explain_columns columns = {0};
+  char *list = NULL;
+  if (gpnn_explain_columns_find(&columns, view, false, NULL) != GPNN_OK) return NULL;
+  double *share = gpnn_alloc(columns.n, 1, sizeof *share);
+  if (share != NULL && gpnn_explain_columns_share(&columns, view, share, NULL) == GPNN_OK)
+    list = choose_columns(web, &columns, share);
+  free(share);
+  gpnn_explain_columns_release(&columns);
+  return list;
 }
 
 static void put_importance(struct web *web)
 {
-  char rows[24];
+  char rows[24], *columns = find_columns(web);
   snprintf(rows, sizeof rows, "%zu", importance_rows(web));
   fputs("<h3>What matters</h3>\n", web->to);
-  html_say(
-      web->to,
-      "What predictions of at most %s rows lose without a column, in the mean %s, with standard "
-      "errors (se): if its values are permuted among rows, which shows what the model relies "
-      "on, and if they are missing, which shows what the column adds to the others. Of two "
-      "columns that say the same, the first shows both, and the second neither.",
-      rows, web->of_classes ? "log loss" : "CRPS and in the RMSE");
-  struct command command = web_command(web, "gpnn-explain", "importance");
+  html_say(web->to,
+           "What predictions of at most %s rows lose without a column, in the mean %s, with "
+           "standard errors (se): if its values are permuted among rows, which shows what the "
+           "model relies on, and if they are missing, which shows what the column adds to the "
+           "others. Of two columns that say the same, the first shows both, and the second "
+           "neither.",
+           rows, web->of_classes ? "log loss" : "CRPS and in the RMSE");
+  if (columns != NULL)
+    html_say(web->to, "Of all columns, the %d that correlate most with the target.", MOST_LINES);
+  struct command command = web_command("gpnn-explain", "importance");
   command_add_all(&command, "-c", rows, "--repeats", "1", NULL);
+  if (columns != NULL) command_add_all(&command, "-x", columns, NULL);
   web_add_model(web, &command);
-  show(web, &command, NULL, "Importance of columns", MOST_LINES, SIZE_MAX);
-  read_leading(web);
+  if (show(web, &command, NULL, "Importance of columns", MOST_LINES, SIZE_MAX)) read_leading(web);
+  free(columns);
+}
+
+/* Of very many columns fewer rows, as each takes longer. */
+static size_t effect_rows(const struct web *web)
+{
+  enum { BUDGET = 30000, LEAST = 100, MOST = 512 };
+  size_t n = BUDGET / web->f->opened.dataset->d;
+  return n < LEAST ? LEAST : n > MOST ? MOST : n;
 }
 
 static void put_effect(struct web *web, const char *column)
 {
+  char rows[24];
   struct gpnn_child child = {0};
   char caption[GPNN_MASK_BYTES + 80];
   struct gpnn_error err;
-  struct command command = web_command(web, "gpnn-explain", "effect");
-  command_add_all(&command, "-x", column, "-o", web->places->page.table, NULL);
+  struct command command = web_command("gpnn-explain", "effect");
+  snprintf(rows, sizeof rows, "%zu", effect_rows(web));
+  command_add_all(&command, "-x", column, "-c", rows, "-o", web->places->page.table, NULL);
   web_add_model(web, &command);
   snprintf(caption, sizeof caption, "Effect of %s on the prediction, with its 95 %% interval",
            column);
   fputs("<div>\n", web->to);
   if (web_run(web, &command, &child)) {
-    command = web_command(web, "gpnn-plot", "effect");
+    command = web_command("gpnn-plot", "effect");
     bool drawn = draw(web, &command, web->places->page.table, caption);
     if (drawn) fputs("<details><summary>Numbers</summary>\n", web->to);
     if (html_file(web->to, caption, web->places->page.table, MOST_LINES, 5, &err) != GPNN_OK)
@@ -488,29 +543,33 @@ static bool is_of_numbers(const struct web *web, const char *name)
   return false;
 }
 
-/* Errors along the most important columns: a picture of those that are numbers, and scores of each
- * value of others. */
-static void put_residuals(struct web *web, const struct web_rows *rows)
+/* Errors along a column: a picture of numbers, or scores of each level. */
+static void put_residuals_along(struct web *web, const struct web_rows *rows, const char *name)
 {
-  enum { MOST = 3 };
   char caption[GPNN_MASK_BYTES + 80];
-  if (!rows->has_cells || rows->points == NULL) return;
-  fputs("<h3>Where errors are</h3>\n<div class=\"pictures\">\n", web->to);
-  for (size_t k = 0; k < MOST && k < web->n_leading; k++) {
-    const char *name = web->leading[k];
+  if (is_of_numbers(web, name)) {
     struct command command = reading_command(web, "gpnn-plot", "residuals");
     command_add_all(&command, "-x", name, NULL);
     snprintf(caption, sizeof caption, "Errors in standard deviations along %s", name);
-    if (!web->of_classes && is_of_numbers(web, name) && web->draws) {
+    if (web->of_classes)
+      command_release(&command);
+    else
       draw(web, &command, rows->points, caption);
-      continue;
-    }
-    command_release(&command);
-    command = reading_command(web, "gpnn-eval", "--by");
-    command_add(&command, name);
-    snprintf(caption, sizeof caption, "Scores by %s", name);
-    show(web, &command, rows->points, caption, MOST_LINES, 5);
+    return;
   }
+  struct command command = reading_command(web, "gpnn-eval", "--by");
+  command_add(&command, name);
+  snprintf(caption, sizeof caption, "Scores by %s", name);
+  show(web, &command, rows->points, caption, MOST_LINES, 5);
+}
+
+static void put_residuals(struct web *web, const struct web_rows *rows)
+{
+  enum { MOST = 3 };
+  if (!rows->has_cells || rows->points == NULL) return;
+  fputs("<div class=\"pictures\">\n", web->to);
+  for (size_t k = 0; k < MOST && k < web->n_leading; k++)
+    put_residuals_along(web, rows, web->leading[k]);
   fputs("</div>\n", web->to);
 }
 
@@ -531,8 +590,8 @@ static enum gpnn_status put_target(struct web *web, struct gpnn_error *err)
   if (status == GPNN_OK) {
     put_importance(web);
     put_effects(web);
+    fputs("<h3>Where errors are</h3>\n", web->to);
     put_residuals(web, &rows);
-    fputs("<h3>Rows</h3>\n", web->to);
     status = web_rows_tell(&rows, web, err);
   }
   web_rows_release(&rows);

@@ -51,7 +51,7 @@ struct web_rows {
 bool web_run(struct web *web, struct command *command, struct gpnn_child *child);
 
 /* Begins the command of a tool; ends it with the index, its parameters, and the target. */
-struct command web_command(struct web *web, const char *tool, const char *kind);
+struct command web_command(const char *tool, const char *kind);
 void web_add_model(struct web *web, struct command *command);
 
 /* Opens a table of predictions. */

@@ -317,7 +317,7 @@ static enum gpnn_status leave_out(struct web_rows *rows, struct web *web, struct
 {
   const struct gpnn_dataset *view = web->f->opened.channels[web->t].dataset;
   struct gpnn_child child = {0};
-  struct command command = web_command(web, "gpnn-predict", "--loo");
+  struct command command = web_command("gpnn-predict", "--loo");
   command_add_all(&command, "-o", web->places->page.predicted, NULL);
   web_add_model(web, &command);
   bool ran = web_run(web, &command, &child);
@@ -338,13 +338,14 @@ static void predict(struct web_rows *rows, struct web *web)
 {
   const struct places *places = web->places;
   struct gpnn_child child = {0};
-  struct command command = web_command(web, "gpnn-predict", "--append");
+  struct command command = web_command("gpnn-predict", "--append");
   command_add_all(&command, "--skip-bad", "--fail-on-na", "1", NULL);
   if (!rows->has_header) command_add_all(&command, "--no-header", "--names", NULL);
   command_add_all(&command, "-o", places->page.predicted, NULL);
   web_add_model(web, &command);
   command_add(&command, places->page.rows);
   if (web_run(web, &command, &child)) rows->scored = rows->points = places->page.predicted;
+  gpnn_child_release(&child);
   /* All rows are scored where their table has one target. */
   if (rows->points == NULL || !rows->of_test || web->f->opened.n > 1) return;
   rows->scored = places->working.predictions;
@@ -482,7 +483,7 @@ static enum gpnn_status explain(struct explained **explained, const struct web_r
              MOST_TRAINING);
     return GPNN_OK;
   }
-  struct command command = web_command(web, "gpnn-explain", "rows");
+  struct command command = web_command("gpnn-explain", "rows");
   command_add_all(&command, "--top", "5", "-o", places->page.table, NULL);
   if (rows->are_training) command_add(&command, "--loo");
   if (!rows->are_training) command_add(&command, "--skip-bad=all");
@@ -582,11 +583,11 @@ static void put_row(const struct list *list, const struct web *web, size_t i, bo
   if (list->is_explained) put_sources(to, &list->of[i]);
 }
 
-static void put_list(const struct list *list, const struct web *web, bool are_worst)
+static void put_list(const struct list *list, const struct web *web, bool are_worst,
+                     const char *caption)
 {
   FILE *to = web->to;
-  html_table(to, are_worst ? "Predicted worst" : "Farthest from all training rows",
-             web->of_classes ? "row|observed|predicted" : "row|observed|predicted|sd");
+  html_table(to, caption, web->of_classes ? "row|observed|predicted" : "row|observed|predicted|sd");
   if (are_worst) html_head(to, web->of_classes ? "probability of other classes" : "error");
   if (list->is_explained) html_head(to, "distance");
   for (size_t k = 0; k < web->n_leading && list->is_explained; k++) html_head(to, web->leading[k]);
@@ -631,6 +632,27 @@ static enum gpnn_status find_worst_list(struct list *list, const struct web_rows
   return status;
 }
 
+/* The farthest rows of a table to predict whose truths are not known. */
+static enum gpnn_status tell_of_test(struct web *web, struct gpnn_error *err)
+{
+  struct web_rows rows = {0};
+  struct explained *explained = NULL;
+  struct list *list = calloc(1, sizeof *list);
+  enum gpnn_status status = list == NULL ? gpnn_fail_memory(err, "for the rows of a page")
+                                         : take_test(&rows, web, false, err);
+  name_test(&rows, web);
+  fprintf(web->commands, "# rows.tsv: %s\n", rows.of);
+  if (status == GPNN_OK) predict(&rows, web);
+  if (status == GPNN_OK && rows.points != NULL) status = explain(&explained, &rows, web, err);
+  if (status == GPNN_OK) status = find_farthest(list, &rows, web, explained, err);
+  if (status == GPNN_OK && list->ranked.n > 0)
+    put_list(list, web, false, "Farthest from all training rows, of the table to predict");
+  free(explained);
+  free(list);
+  web_rows_release(&rows);
+  return status;
+}
+
 enum gpnn_status web_rows_tell(const struct web_rows *rows, struct web *web, struct gpnn_error *err)
 {
   struct explained *explained = NULL;
@@ -642,8 +664,10 @@ enum gpnn_status web_rows_tell(const struct web_rows *rows, struct web *web, str
   if (status == GPNN_OK) status = find_farthest(farthest, rows, web, explained, err);
   if (status == GPNN_OK) status = find_worst_list(worst, rows, web, explained, err);
   if (status != GPNN_OK) goto out;
-  put_list(worst, web, true);
-  if (farthest->ranked.n > 0) put_list(farthest, web, false);
+  put_list(worst, web, true, "Predicted worst");
+  if (farthest->ranked.n > 0) put_list(farthest, web, false, "Farthest from all training rows");
+  if (web->places->test != NULL && !rows->of_test && check_can_reread(web->places->test))
+    status = tell_of_test(web, err);
 out:
   free(explained);
   free(worst);

@@ -24,14 +24,13 @@
 /* The page has a place of its own. */
 static bool check_page(const struct cli *cli, const struct workflow_arguments *a)
 {
-  const char *others[] = {cli->output, a->save};
   if (a->page == NULL) return true;
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    if (others[i] != NULL && gpnn_atomic_file_same(a->page, others[i]))
-      return cli_refuse(cli, "--report and --%s are the same file", i == 0 ? "output" : "save");
+  if (strcmp(a->page, "-") == 0) return cli_refuse(cli, "--report needs the name of a file");
+  if (gpnn_atomic_file_same(a->page, cli->output))
+    return cli_refuse(cli, "--report and --output are the same file");
   for (size_t i = 0; i < cli->n_operands; i++)
     if (!cli_check_overwrite(cli, a->page, cli->operands[i])) return false;
-  return strcmp(a->page, "-") != 0 || cli_refuse(cli, "--report needs the name of a file");
+  return true;
 }
 
 bool workflow_resolve(const struct cli *cli, void *arguments)
@@ -177,7 +176,7 @@ enum gpnn_status workflow_run(const struct cli *cli, void *arguments, struct gpn
   double started = progress_now();
   cli_guard(&trial);
   enum gpnn_status status =
-      places_open(&places, cli_operand(cli, 0), test, a->save, cli->output, err);
+      places_open(&places, cli_operand(cli, 0), test, a->save, cli->output, a->page, err);
   if (status == GPNN_OK && a->page != NULL) status = cli_try_output(a->page, &trial, err);
   if (status == GPNN_OK) status = run_steps(cli, &places, a->force, &findings, err);
   double scoring = progress_now();

@@ -117,6 +117,56 @@ size_t gpnn_explain_columns_named(const struct gpnn_explain_columns *columns,
   return SIZE_MAX;
 }
 
+/* Sums over the rows, about their means; of each class, where the target holds classes. */
+struct shares {
+  size_t n_classes;
+  size_t *rows; /* n_classes: how many there are */
+  double *sums; /* n_classes: of an input */
+};
+
+/* The share of the variance of standardised input 'j' that goes along with the target. */
+static double share_of(const struct gpnn_dataset *dataset, size_t j, const struct shares *shares)
+{
+  size_t n = dataset->n;
+  double mean = 0, y_mean = 0, squares = 0, y_squares = 0, products = 0, between = 0;
+  for (size_t i = 0; i < n; i++) {
+    mean += dataset->x[i * dataset->d + j] / (double)n;
+    y_mean += dataset->y[i] / (double)n;
+  }
+  for (size_t c = 0; c < shares->n_classes; c++) shares->sums[c] = 0;
+  for (size_t i = 0; i < n; i++) {
+    double x = dataset->x[i * dataset->d + j] - mean, y = dataset->y[i] - y_mean;
+    squares += x * x;
+    y_squares += y * y;
+    products += x * y;
+    if (shares->n_classes > 0) shares->sums[(size_t)dataset->y[i]] += x;
+  }
+  for (size_t c = 0; c < shares->n_classes; c++)
+    if (shares->rows[c] > 0) between += shares->sums[c] * shares->sums[c] / (double)shares->rows[c];
+  if (!(squares > 0) || !(y_squares > 0)) return 0;
+  return shares->n_classes > 0 ? between / squares : products * products / (squares * y_squares);
+}
+
+enum gpnn_status gpnn_explain_columns_share(const struct gpnn_explain_columns *columns,
+                                            const struct gpnn_dataset *dataset, double *share,
+                                            struct gpnn_error *err)
+{
+  size_t n = gpnn_dataset_n_classes(dataset);
+  struct shares shares = {n, gpnn_alloc(n, 1, sizeof(size_t)), gpnn_alloc(n, 1, sizeof(double))};
+  bool enough = shares.rows != NULL && shares.sums != NULL;
+  if (enough && n > 0) gpnn_dataset_count_classes(dataset, shares.rows);
+  for (size_t k = 0; k < columns->n && enough; k++) {
+    share[k] = 0;
+    for (size_t c = 0; c < columns->of[k].n; c++) {
+      double of_input = share_of(dataset, columns->of[k].coordinate[c], &shares);
+      if (of_input > share[k]) share[k] = of_input;
+    }
+  }
+  free(shares.rows);
+  free(shares.sums);
+  return enough ? GPNN_OK : gpnn_fail_memory(err, "for the columns");
+}
+
 void gpnn_explain_columns_release(struct gpnn_explain_columns *columns)
 {
   free(columns->of);

@@ -54,6 +54,17 @@ size_t gpnn_explain_columns_named(const struct gpnn_explain_columns *columns,
                                   const struct gpnn_dataset *dataset, const char *name,
                                   size_t length);
 
+/*
+ * How much of the variance of each column goes along with the target of the view 'dataset', to
+ * 'share' (columns->n of them): of its standardised inputs the largest squared correlation or, if
+ * the target holds classes, the largest correlation ratio.  A cheap look, O(n d), at which of very
+ * many columns may matter; it does not see what acts only together with others.  GPNN_ENOMEM.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_explain_columns_share(const struct gpnn_explain_columns *columns,
+                           const struct gpnn_dataset *dataset, double *share,
+                           struct gpnn_error *err);
+
 void gpnn_explain_columns_release(struct gpnn_explain_columns *columns);
 
 #endif

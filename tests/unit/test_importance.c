@@ -269,10 +269,41 @@ static void what_the_model_does_not_see_is_worth_nothing(void **state)
   tear_down(&s);
 }
 
+/* ---- what goes along with the target --------------------------------------------------------- */
+
+static void find_shares(const char *text, const struct gpnn_roles *roles, double share[2])
+{
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct gpnn_explain_columns columns = {0};
+  train(&training, text, roles, GPNN_SCALING_SCALE, 0);
+  assert_ok(gpnn_explain_columns_find(&columns, &training.dataset, false, &err));
+  assert_int_equal(columns.n, 2);
+  assert_ok(gpnn_explain_columns_share(&columns, &training.dataset, share, &err));
+  gpnn_explain_columns_release(&columns);
+  gpnn_training_release(&training);
+}
+
+static void shares_are_squared_correlations_or_correlation_ratios(void **state)
+{
+  (void)state;
+  double share[2];
+  /* Of x about its mean 2: -2 -1 0 3; of y about 3: -2 -1 1 2. */
+  const struct gpnn_roles of_number = {.target = "y"}, of_class = {.target = "k"};
+  find_shares("x,same,y\n0,7,1\n1,7,2\n2,7,4\n5,7,5\n", &of_number, share);
+  assert_near(share[0], 11. * 11 / (14 * 10), 1e-12);
+  assert_near(share[1], 0, 0);
+  /* Means of the classes: -1.5 and 1.5; the other column is a category that tells the class. */
+  find_shares("x,c,k\n0,u,a\n1,u,a\n2,v,b\n5,v,b\n",
+              &(struct gpnn_roles){.target = of_class.target, .one_hot = "c"}, share);
+  assert_near(share[0], 4 * 1.5 * 1.5 / 14, 1e-12);
+  assert_near(share[1], 1, 1e-12);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(coordinates_belong_to_the_columns_of_the_table),
+      cmocka_unit_test(shares_are_squared_correlations_or_correlation_ratios),
       cmocka_unit_test(whitened_columns_are_none),
       cmocka_unit_test(permuting_gives_each_row_the_value_of_another),
       cmocka_unit_test(what_is_missing_is_integrated_out),
