@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +34,9 @@ void command_add(struct command *command, const char *word)
   add(command, word, "");
 }
 
-void command_add_all(struct command *command, ...)
+void command_add_words(struct command *command, const char *const *words)
 {
-  va_list words;
-  va_start(words, command);
-  for (const char *word; (word = va_arg(words, const char *)) != NULL;) command_add(command, word);
-  va_end(words);
+  for (; *words != NULL; words++) command_add(command, *words);
 }
 
 void command_add_option(struct command *command, const struct cli_option *option, const char *text)

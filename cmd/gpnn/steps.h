@@ -26,8 +26,10 @@ struct command {
 /* Appends a word. */
 void command_add(struct command *command, const char *word);
 
-/* Appends the words that follow, up to a NULL. */
-void command_add_all(struct command *command, ...);
+/* Appends several words; a NULL among them ends them. */
+#define COMMAND_ADD(command, ...) \
+  command_add_words(command, (const char *const[]){__VA_ARGS__, NULL})
+void command_add_words(struct command *command, const char *const *words);
 
 /* Appends an option: "-y" and "cnt", or "--drop=id" where it has no letter; 'text' NULL: no value.
  */

@@ -27,7 +27,7 @@ enum {
 struct command web_command(const char *tool, const char *kind)
 {
   struct command command = {0};
-  command_add_all(&command, tool, kind, NULL);
+  COMMAND_ADD(&command, tool, kind);
   return command;
 }
 
@@ -36,8 +36,8 @@ void web_add_model(struct web *web, struct command *command)
   const struct files *working = &web->places->working;
   steps_hand_on(web->cli, "threads", command);
   steps_hand_on(web->cli, "seed", command);
-  if (web->f->opened.n > 1) command_add_all(command, "--targets", web->target, NULL);
-  command_add_all(command, "-p", working->params, working->index, NULL);
+  if (web->f->opened.n > 1) COMMAND_ADD(command, "--targets", web->target);
+  COMMAND_ADD(command, "-p", working->params, working->index);
 }
 
 /* Appends a command as readers can repeat it: with the model in the place of working files, and
@@ -109,7 +109,7 @@ static bool draw(struct web *web, struct command *command, const char *path,
                  const char *alternative)
 {
   struct gpnn_child child = {0};
-  command_add_all(command, "--width", "12", path, NULL); /* legible on a telephone */
+  COMMAND_ADD(command, "--width", "12", path); /* legible on a telephone */
   bool drawn = web->draws && web_run(web, command, &child);
   if (!web->draws) command_release(command);
   if (drawn && (size_t)ftello(web->to) + child.n_output > MOST_BYTES)
@@ -132,7 +132,7 @@ static bool show(struct web *web, struct command *command, const char *path, con
 {
   struct gpnn_child child = {0};
   struct gpnn_error err;
-  command_add_all(command, "-o", web->places->page.table, path, NULL);
+  COMMAND_ADD(command, "-o", web->places->page.table, path);
   bool shown = web_run(web, command, &child);
   gpnn_child_release(&child);
   if (!shown) return false;
@@ -324,7 +324,7 @@ static void put_scores(struct web *web, const struct web_rows *rows)
   struct gpnn_child child = {0};
   struct gpnn_error err;
   struct command command = reading_command(web, "gpnn-eval", "-o");
-  command_add_all(&command, web->places->page.table, rows->scored, NULL);
+  COMMAND_ADD(&command, web->places->page.table, rows->scored);
   bool ran = web_run(web, &command, &child);
   gpnn_child_release(&child);
   if (!ran) return;
@@ -476,8 +476,8 @@ static void put_importance(struct web *web)
   if (columns != NULL)
     html_say(web->to, "Of all columns, the %d that correlate most with the target.", MOST_LINES);
   struct command command = web_command("gpnn-explain", "importance");
-  command_add_all(&command, "-c", rows, "--repeats", "1", NULL);
-  if (columns != NULL) command_add_all(&command, "-x", columns, NULL);
+  COMMAND_ADD(&command, "-c", rows, "--repeats", "1");
+  if (columns != NULL) COMMAND_ADD(&command, "-x", columns);
   web_add_model(web, &command);
   if (show(web, &command, NULL, "Importance of columns", MOST_LINES, SIZE_MAX)) read_leading(web);
   free(columns);
@@ -499,7 +499,7 @@ static void put_effect(struct web *web, const char *column)
   struct gpnn_error err;
   struct command command = web_command("gpnn-explain", "effect");
   snprintf(rows, sizeof rows, "%zu", effect_rows(web));
-  command_add_all(&command, "-x", column, "-c", rows, "-o", web->places->page.table, NULL);
+  COMMAND_ADD(&command, "-x", column, "-c", rows, "-o", web->places->page.table);
   web_add_model(web, &command);
   snprintf(caption, sizeof caption, "Effect of %s on the prediction, with its 95 %% interval",
            column);
@@ -549,7 +549,7 @@ static void put_residuals_along(struct web *web, const struct web_rows *rows, co
   char caption[GPNN_MASK_BYTES + 80];
   if (is_of_numbers(web, name)) {
     struct command command = reading_command(web, "gpnn-plot", "residuals");
-    command_add_all(&command, "-x", name, NULL);
+    COMMAND_ADD(&command, "-x", name);
     snprintf(caption, sizeof caption, "Errors in standard deviations along %s", name);
     if (web->of_classes)
       command_release(&command);
@@ -604,7 +604,7 @@ static bool has_gnuplot(void)
 {
   struct gpnn_child child = {0};
   struct command command = {0};
-  command_add_all(&command, "gnuplot", "--version", NULL);
+  COMMAND_ADD(&command, "gnuplot", "--version");
   bool has = steps_run_tool(&command, &child, NULL) == GPNN_OK;
   command_release(&command);
   gpnn_child_release(&child);

@@ -318,7 +318,7 @@ static enum gpnn_status leave_out(struct web_rows *rows, struct web *web, struct
   const struct gpnn_dataset *view = web->f->opened.channels[web->t].dataset;
   struct gpnn_child child = {0};
   struct command command = web_command("gpnn-predict", "--loo");
-  command_add_all(&command, "-o", web->places->page.predicted, NULL);
+  COMMAND_ADD(&command, "-o", web->places->page.predicted);
   web_add_model(web, &command);
   bool ran = web_run(web, &command, &child);
   gpnn_child_release(&child);
@@ -339,9 +339,9 @@ static void predict(struct web_rows *rows, struct web *web)
   const struct places *places = web->places;
   struct gpnn_child child = {0};
   struct command command = web_command("gpnn-predict", "--append");
-  command_add_all(&command, "--skip-bad", "--fail-on-na", "1", NULL);
-  if (!rows->has_header) command_add_all(&command, "--no-header", "--names", NULL);
-  command_add_all(&command, "-o", places->page.predicted, NULL);
+  COMMAND_ADD(&command, "--skip-bad", "--fail-on-na", "1");
+  if (!rows->has_header) COMMAND_ADD(&command, "--no-header", "--names");
+  COMMAND_ADD(&command, "-o", places->page.predicted);
   web_add_model(web, &command);
   command_add(&command, places->page.rows);
   if (web_run(web, &command, &child)) rows->scored = rows->points = places->page.predicted;
@@ -484,7 +484,7 @@ static enum gpnn_status explain(struct explained **explained, const struct web_r
     return GPNN_OK;
   }
   struct command command = web_command("gpnn-explain", "rows");
-  command_add_all(&command, "--top", "5", "-o", places->page.table, NULL);
+  COMMAND_ADD(&command, "--top", "5", "-o", places->page.table);
   if (rows->are_training) command_add(&command, "--loo");
   if (!rows->are_training) command_add(&command, "--skip-bad=all");
   if (!rows->are_training && !rows->has_header) command_add(&command, "--no-header");
