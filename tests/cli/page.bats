@@ -48,8 +48,7 @@ assert_page() {
     while read -r text; do
       grep -A 2 'Predicted worst' page.html | grep -qF "$text" || complain "not from $text"
     done
-  ls -A | sort >names
-  printf '%s\n' m.gpm names page.html test.csv train.csv with.csv worst | diff - names
+  assert_equal "$(echo .[!.]* *)" '.[!.]* m.gpm page.html test.csv train.csv with.csv worst'
 }
 
 @test "what is not known of a table to predict is told of rows held out, or of training rows" {
