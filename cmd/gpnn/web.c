@@ -486,7 +486,7 @@ static void put_importance(struct web *web)
 /* So many rows that six effects take no longer than a fit; draws of them take the cube of it. */
 static size_t effect_rows(const struct web *web)
 {
-  enum { BUDGET = 30000, LEAST = 100, MOST = 200 };
+  enum { BUDGET = 30000, LEAST = 100, MOST = 350 };
   size_t n = BUDGET / web->f->opened.dataset->d;
   return n < LEAST ? LEAST : n > MOST ? MOST : n;
 }
