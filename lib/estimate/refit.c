@@ -211,10 +211,7 @@ static enum gpnn_status make_rank(struct rank *rank, size_t r, size_t n,
     const struct gpnn_parameters *all = channels[c].parameters;
     if (r >= gpnn_parameters_n_members(all)) continue;
     struct gpnn_parameters *given = &rank->given[rank->n];
-    *given = *gpnn_parameters_member(all, r);
-    given->likelihood = all->likelihood; /* that of the target, as are those of all members */
-    given->n_members = 0;
-    given->members = NULL;
+    *given = gpnn_parameters_alone(all, r);
     rank->own[rank->n] = (struct gpnn_channel){channels[c].dataset, given};
     rank->channel[rank->n++] = c;
   }

@@ -248,6 +248,15 @@ const struct gpnn_parameters *gpnn_parameters_member(const struct gpnn_parameter
   return k == 0 ? params : &params->members[k - 1];
 }
 
+struct gpnn_parameters gpnn_parameters_alone(const struct gpnn_parameters *params, size_t k)
+{
+  struct gpnn_parameters own = *gpnn_parameters_member(params, k);
+  own.likelihood = params->likelihood;
+  own.n_members = 0;
+  own.members = NULL;
+  return own;
+}
+
 double gpnn_parameters_weight(const struct gpnn_parameters *params, size_t k)
 {
   size_t n = gpnn_parameters_n_members(params);

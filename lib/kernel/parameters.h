@@ -438,6 +438,10 @@ size_t gpnn_parameters_n_members(const struct gpnn_parameters *params);
 const struct gpnn_parameters *gpnn_parameters_member(const struct gpnn_parameters *params,
                                                      size_t k);
 
+/* Member 'k' as the only one there is, under the likelihood of all.  What it points to belongs to
+ * 'params'. */
+struct gpnn_parameters gpnn_parameters_alone(const struct gpnn_parameters *params, size_t k);
+
 /* The weight of member 'k' divided by the sum of all weights, which rounding or an editor may have
  * left a little off 1; exactly 1 for an only member. */
 double gpnn_parameters_weight(const struct gpnn_parameters *params, size_t k);

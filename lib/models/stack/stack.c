@@ -60,10 +60,7 @@ static bool rank_init(struct rank *rank, const struct stack *stack, size_t r)
     const struct gpnn_channel *channel = &stack->channels[c];
     if (r >= gpnn_parameters_n_members(channel->parameters)) continue;
     struct gpnn_parameters *own = &rank->parameters[rank->n];
-    *own = *gpnn_parameters_member(channel->parameters, r);
-    own->likelihood = channel->parameters->likelihood; /* that of the target, as are all of them */
-    own->n_members = 0;
-    own->members = NULL;
+    *own = gpnn_parameters_alone(channel->parameters, r);
     rank->channels[rank->n++] = (struct gpnn_channel){channel->dataset, own};
   }
   return true;
