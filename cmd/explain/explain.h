@@ -35,8 +35,8 @@ enum {
 struct explain_arguments {
   const char *params, *target, *inputs, *with; /* NULL: not given */
   enum skip_bad skip_bad;
-  size_t top, repeats, points, samples;
-  size_t rows; /* 0: not given */
+  size_t top, repeats, samples;
+  size_t points, rows; /* 0: not given */
   enum gpnn_effect_kind effect;
   enum gpnn_sobol_inputs distribution;
   struct cli_probabilities interval; /* one; explain_resolve() completes it */
@@ -44,9 +44,9 @@ struct explain_arguments {
   const struct explain_kind *kind; /* explain_resolve() finds it */
 };
 
-#define EXPLAIN_ARGUMENTS_INIT                            \
-  {                                                       \
-    .top = 10, .repeats = 1, .points = 30, .samples = 400 \
+#define EXPLAIN_ARGUMENTS_INIT              \
+  {                                         \
+    .top = 10, .repeats = 1, .samples = 400 \
   }
 
 struct explaining {
@@ -128,9 +128,8 @@ struct sheet {
 void sheet_open(struct sheet *sheet, const struct cli *cli, bool as_json);
 
 /* Begins what the lines are: the names of the cells with commas between, which the table has above
- * them, and the name of the array of the object.  What else the object has comes before.  The table
- * calls the first cell 'first' instead, unless that is NULL. */
-void sheet_lines(struct sheet *sheet, const char *first, const char *names, const char *array);
+ * them, and the name of the array of the object.  What else the object has comes before. */
+void sheet_lines(struct sheet *sheet, const char *names, const char *array);
 
 /* Begins a line, fills in its next cell, and ends it.  A number that is NaN, and a text that is
  * NULL, are missing. */

@@ -170,7 +170,7 @@ static enum gpnn_status write_all(struct weighing *w, struct gpnn_error *err)
     json_number(&sheet.json, of_classes ? "logloss" : "crps", base[0]);
     if (!of_classes) json_number(&sheet.json, "rmse", base[1]);
   }
-  sheet_lines(&sheet, NULL,
+  sheet_lines(&sheet,
               of_classes ? "column,logloss,logloss_se,missing_logloss,missing_logloss_se"
                          : "column,crps,crps_se,rmse,rmse_se,missing_crps,missing_crps_se,"
                            "missing_rmse,missing_rmse_se",

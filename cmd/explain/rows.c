@@ -65,10 +65,7 @@ static enum gpnn_status open_members(struct listing *l, struct gpnn_error *err)
     member->weight = n == 1 ? 1 : gpnn_parameters_weight(all, r);
     member->model = l->e->model;
     if (n == 1) break;
-    member->parameters = *gpnn_parameters_member(all, r);
-    member->parameters.likelihood = all->likelihood;
-    member->parameters.n_members = 0;
-    member->parameters.members = NULL;
+    member->parameters = gpnn_parameters_alone(all, r);
     member->channel = (struct gpnn_channel){l->e->channel->dataset, &member->parameters};
     enum gpnn_status status = gpnn_model_new(&member->own, 1, &member->channel, &options, err);
     if (status != GPNN_OK) return status;
@@ -363,7 +360,7 @@ static void begin_sheet(struct listing *l)
       "row,member,source,rank,training,distance,weight,target,label,p";
   bool is_stack = l->n_members > 1;
   sheet_open(&l->sheet, l->e->cli, l->e->a->json);
-  sheet_lines(&l->sheet, NULL,
+  sheet_lines(&l->sheet,
               l->labels != NULL ? is_stack ? of_class_stacks : classes
               : is_stack        ? of_stacks
                                 : numbers,

@@ -35,7 +35,7 @@ void sheet_open(struct sheet *sheet, const struct cli *cli, bool as_json)
   if (as_json) json_open(&sheet->json, NULL, '{');
 }
 
-void sheet_lines(struct sheet *sheet, const char *first, const char *names, const char *array)
+void sheet_lines(struct sheet *sheet, const char *names, const char *array)
 {
   const char *name;
   size_t length;
@@ -44,10 +44,6 @@ void sheet_lines(struct sheet *sheet, const char *first, const char *names, cons
     return;
   }
   sheet->at_start = true;
-  if (first != NULL) {
-    sheet_text(sheet, NULL, first);
-    gpnn_list_next(&names, &length);
-  }
   while ((name = gpnn_list_next(&names, &length)) != NULL) sheet_bytes(sheet, NULL, name, length);
   put(sheet, "\n");
 }

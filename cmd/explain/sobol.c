@@ -52,7 +52,7 @@ static enum gpnn_status write_all(const struct explaining *e, size_t n, struct s
   qsort(shared, n, sizeof *shared, compare);
   sheet_open(&sheet, e->cli, e->a->json);
   if (e->a->json) json_number(&sheet.json, "variance", variance);
-  sheet_lines(&sheet, NULL, "column,first,first_lower,first_upper,total,total_lower,total_upper",
+  sheet_lines(&sheet, "column,first,first_lower,first_upper,total,total_lower,total_upper",
               "columns");
   for (size_t k = 0; k < n; k++) write_index(&sheet, &shared[k]);
   return sheet_close(&sheet, GPNN_OK, err);

@@ -22,13 +22,23 @@ struct job {
   double *value;   /* n */
   size_t n_values; /* > 1 */
   double *grid;    /* n_values, rising */
+  /* The same of a second column; without one its only place is 0. */
+  struct gpnn_axis *second;
+  double *second_value, *second_grid;
+  size_t n_seconds;
   /* A member of a step is a row that is changed from grid[step] to grid[step + 1]: points 2 a and
-   * 2 a + 1 of member a.  Without steps, point v n + i is row i with grid[v]. */
+   * 2 a + 1 of member a.  Without steps, point v n + i is row i at place v of the surface: with
+   * grid[v / n_seconds] and second_grid[v % n_seconds]. */
   size_t n_members;
   size_t *member, *step; /* number of the row, and of the step; 2 n of each */
   struct gpnn_surrogate surrogate;
   struct gpnn_arrays *arrays; /* owned; those above */
 };
+
+static size_t n_places(const struct job *job)
+{
+  return job->n_values * job->n_seconds;
+}
 
 static bool is_stepwise(const struct job *job)
 {
@@ -37,34 +47,46 @@ static bool is_stepwise(const struct job *job)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* How many rows there may be for the draws of all points to be exact. */
+/* The most values of an axis. */
+static size_t most_values(const struct job *job, const struct gpnn_axis *axis)
+{
+  if (axis == NULL) return 1;
+  return axis->kind == GPNN_AXIS_LEVELS ? axis->n_levels : job->options->n_values;
+}
+
+/* How many rows there may be for the draws of all points to be exact; of a surface, four times as
+ * many. */
 static size_t usual_rows(const struct job *job)
 {
+  static const size_t surface = 4;
   bool has_levels = job->axis->kind == GPNN_AXIS_LEVELS;
-  size_t n_values = has_levels ? job->axis->n_levels : job->options->n_values;
+  size_t n_values = most_values(job, job->axis) * most_values(job, job->second);
   size_t of_each = !is_stepwise(job) ? n_values : has_levels ? 4 : 2;
-  size_t most = GPNN_JOINT_WHOLE / of_each;
+  size_t most = GPNN_JOINT_WHOLE * (job->second != NULL ? surface : 1) / of_each;
   return most > 0 ? most : 1;
 }
 
 static enum gpnn_status draw_rows(struct job *job, struct gpnn_error *err)
 {
   size_t wanted = job->options->n_rows > 0 ? job->options->n_rows : usual_rows(job);
-  size_t n = wanted < job->dataset->n ? wanted : job->dataset->n, n_values = job->options->n_values;
+  size_t n = wanted < job->dataset->n ? wanted : job->dataset->n;
   struct gpnn_rng rng;
   uint64_t *drawn = gpnn_alloc(n, 1, sizeof *drawn);
-  if (job->axis->n_levels > n_values) n_values = job->axis->n_levels;
   job->arrays = GPNN_ARRAYS(GPNN_ARRAY(job->row, n, 1), GPNN_ARRAY(job->value, n, 1),
-                            GPNN_ARRAY(job->grid, n_values, 1), GPNN_ARRAY(job->member, n, 2),
-                            GPNN_ARRAY(job->step, n, 2));
+                            GPNN_ARRAY(job->grid, most_values(job, job->axis), 1),
+                            GPNN_ARRAY(job->second_value, n, 1),
+                            GPNN_ARRAY(job->second_grid, most_values(job, job->second), 1),
+                            GPNN_ARRAY(job->member, n, 2), GPNN_ARRAY(job->step, n, 2));
   gpnn_rng_init(&rng, job->options->seed, GPNN_RNG_EFFECT);
   enum gpnn_status status = drawn != NULL && job->arrays != NULL
                                 ? gpnn_rng_sample(&rng, job->dataset->n, n, drawn, err)
                                 : gpnn_fail_memory(err, "for the rows of an effect");
   for (size_t i = 0; i < n && status == GPNN_OK; i++) {
     double value = gpnn_axis_value(job->axis, (size_t)drawn[i]);
-    if (isnan(value)) continue;
+    double other = job->second == NULL ? 0 : gpnn_axis_value(job->second, (size_t)drawn[i]);
+    if (isnan(value) || isnan(other)) continue;
     job->row[job->n] = (size_t)drawn[i];
+    job->second_value[job->n] = other;
     job->value[job->n++] = value;
   }
   free(drawn);
@@ -72,32 +94,44 @@ static enum gpnn_status draw_rows(struct job *job, struct gpnn_error *err)
 }
 
 /* Puts into the grid, of sorted values, all that differ or, of a category or where there are too
- * many of them, 'wanted' quantiles. */
-static void fill_grid(struct job *job, const double *sorted)
+ * many of them, quantiles; returns how many. */
+static size_t fill_grid(const struct job *job, const struct gpnn_axis *axis, const double *sorted,
+                        double *grid)
 {
-  size_t wanted = job->options->n_values, n_different = 1;
+  size_t wanted = job->options->n_values, n_different = 1, n = 0;
   for (size_t i = 1; i < job->n; i++) n_different += sorted[i] > sorted[i - 1];
-  if (job->axis->kind == GPNN_AXIS_LEVELS || n_different <= wanted) wanted = job->n;
+  if (axis->kind == GPNN_AXIS_LEVELS || n_different <= wanted) wanted = job->n;
   for (size_t q = 0; q < wanted; q++) {
     size_t at = wanted < 2 ? 0 : (q * (job->n - 1) + (wanted - 1) / 2) / (wanted - 1);
-    if (q == 0 || sorted[at] > job->grid[job->n_values - 1])
-      job->grid[job->n_values++] = sorted[at];
+    if (q == 0 || sorted[at] > grid[n - 1]) grid[n++] = sorted[at];
   }
+  return n;
 }
 
-/* Chooses the values that are looked at. */
-static enum gpnn_status choose_grid(struct job *job, struct gpnn_error *err)
+/* Chooses the values of a column that are looked at: 'grid', '*n' of them. */
+static enum gpnn_status choose_grid(const struct job *job, const struct gpnn_axis *axis,
+                                    const double *value, double *grid, size_t *n,
+                                    struct gpnn_error *err)
 {
   double *sorted = gpnn_alloc(job->n, 1, sizeof *sorted);
   if (sorted == NULL) return gpnn_fail_memory(err, "for the values of an effect");
-  for (size_t i = 0; i < job->n; i++) sorted[i] = job->value[i];
+  for (size_t i = 0; i < job->n; i++) sorted[i] = value[i];
   qsort(sorted, job->n, sizeof *sorted, gpnn_compare_doubles);
-  if (job->n > 0) fill_grid(job, sorted);
+  *n = job->n > 0 ? fill_grid(job, axis, sorted, grid) : 0;
   free(sorted);
-  if (job->n_values > 1) return GPNN_OK;
-  return gpnn_fail(err, GPNN_EDATA, "column '%s': %s", job->axis->column->name,
+  if (*n > 1) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EDATA, "column '%s': %s", axis->column->name,
                    job->n == 0 ? "no training row has a value that is known"
                                : "it has the same value in all rows that are looked at");
+}
+
+static enum gpnn_status choose_grids(struct job *job, struct gpnn_error *err)
+{
+  enum gpnn_status status = choose_grid(job, job->axis, job->value, job->grid, &job->n_values, err);
+  job->n_seconds = 1;
+  job->second_grid[0] = 0;
+  if (status != GPNN_OK || job->second == NULL) return status;
+  return choose_grid(job, job->second, job->second_value, job->second_grid, &job->n_seconds, err);
 }
 
 /* The number of the first value of the grid that is not below 'value'. */
@@ -128,8 +162,9 @@ static void list_members(struct job *job)
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
-/* Makes point 'p' row number 'i' with this value. */
-static void set_point(struct job *job, size_t p, size_t i, double value)
+/* Makes point 'p' row number 'i' with this value and, of a surface, this one of the second column.
+ */
+static void set_point(struct job *job, size_t p, size_t i, double value, double second)
 {
   const struct gpnn_dataset *dataset = job->dataset;
   size_t d = dataset->d, q = dataset->n_regressors;
@@ -140,19 +175,22 @@ static void set_point(struct job *job, size_t p, size_t i, double value)
     memcpy(regressors, dataset->regressors + job->row[i] * q, q * sizeof *regressors);
   }
   gpnn_axis_set(job->axis, value, x, regressors);
+  if (job->second != NULL) gpnn_axis_set(job->second, second, x, regressors);
 }
 
 static enum gpnn_status evaluate(struct job *job, struct gpnn_error *err)
 {
-  size_t n = is_stepwise(job) ? 2 * job->n_members : job->n_values * job->n;
+  size_t n = is_stepwise(job) ? 2 * job->n_members : n_places(job) * job->n;
   enum gpnn_status status =
       gpnn_surrogate_new(&job->surrogate, job->model, n, job->options->n_draws, err);
   if (status != GPNN_OK) return status;
   for (size_t a = 0; a < job->n_members; a++)
     for (size_t side = 0; side < 2; side++)
-      set_point(job, 2 * a + side, job->member[a], job->grid[job->step[a] + side]);
-  for (size_t v = 0; v < job->n_values && !is_stepwise(job); v++)
-    for (size_t i = 0; i < job->n; i++) set_point(job, v * job->n + i, i, job->grid[v]);
+      set_point(job, 2 * a + side, job->member[a], job->grid[job->step[a] + side], 0);
+  for (size_t v = 0; v < n_places(job) && !is_stepwise(job); v++)
+    for (size_t i = 0; i < job->n; i++)
+      set_point(job, v * job->n + i, i, job->grid[v / job->n_seconds],
+                job->second_grid[v % job->n_seconds]);
   return gpnn_surrogate_evaluate(&job->surrogate, job->model, job->options->seed, err);
 }
 
@@ -203,7 +241,7 @@ static void accumulate(const struct job *job, const struct values *values,
 static void average(const struct job *job, const struct values *values, const struct sample *sample,
                     double *effect)
 {
-  for (size_t v = 0; v < job->n_values; v++) {
+  for (size_t v = 0; v < n_places(job); v++) {
     effect[v] = 0;
     for (size_t i = 0; i < job->n; i++)
       effect[v] += sample->times[i] * at(values, v * job->n + i) / (double)job->n;
@@ -255,7 +293,7 @@ static size_t rows_at(const struct job *job, size_t v)
 static enum gpnn_status find_averages(const struct job *job, struct gpnn_effect_point *points,
                                       struct gpnn_error *err)
 {
-  size_t n_values = job->n_values, n_draws = job->options->n_draws;
+  size_t n_values = n_places(job), n_draws = job->options->n_draws;
   struct sample sample = {.n = is_stepwise(job) ? job->n_members : job->n};
   double *effect = NULL, *all = NULL;
   struct gpnn_arrays *arrays =
@@ -267,8 +305,10 @@ static enum gpnn_status find_averages(const struct job *job, struct gpnn_effect_
   for (size_t i = 0; i < job->n; i++) sample.rows[i] = 1;
   summarise(job, &(struct values){job->surrogate.mean, 1}, &sample, effect);
   for (size_t v = 0; v < n_values; v++)
-    points[v] = (struct gpnn_effect_point){
-        .value = job->grid[v], .effect = effect[v], .row = rows_at(job, v)};
+    points[v] = (struct gpnn_effect_point){.value = job->grid[v / job->n_seconds],
+                                           .second = job->second_grid[v % job->n_seconds],
+                                           .effect = effect[v],
+                                           .row = rows_at(job, v)};
   for (size_t k = 0; k < n_draws; k++) {
     resample_all(job, k, &sample);
     summarise(job, &(struct values){job->surrogate.draws + k, n_draws}, &sample, effect);
@@ -296,19 +336,20 @@ static void find_single(const struct job *job, struct gpnn_effect_point *points)
 }
 
 enum gpnn_status gpnn_effect_find(struct gpnn_effect *effect, const struct gpnn_model *model,
-                                  struct gpnn_axis *axis, const struct gpnn_effect_options *options,
-                                  struct gpnn_error *err)
+                                  struct gpnn_axis *axis, struct gpnn_axis *second,
+                                  const struct gpnn_effect_options *options, struct gpnn_error *err)
 {
   struct job job = {.model = model,
                     .dataset = gpnn_model_channel(model, 0)->dataset,
                     .axis = axis,
+                    .second = second,
                     .options = options};
   bool of_rows = options->kind == GPNN_EFFECT_ICE;
   enum gpnn_status status = draw_rows(&job, err);
-  if (status == GPNN_OK) status = choose_grid(&job, err);
+  if (status == GPNN_OK) status = choose_grids(&job, err);
   if (status == GPNN_OK && is_stepwise(&job)) list_members(&job);
   if (status == GPNN_OK) status = evaluate(&job, err);
-  size_t n = of_rows ? job.n * job.n_values : job.n_values;
+  size_t n = of_rows ? job.n * job.n_values : n_places(&job);
   struct gpnn_effect_point *points = gpnn_alloc(n, 1, sizeof *points);
   if (status == GPNN_OK && points == NULL) status = gpnn_fail_memory(err, "for an effect");
   if (status == GPNN_OK && of_rows) find_single(&job, points);

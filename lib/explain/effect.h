@@ -3,11 +3,12 @@
  *
  *   ale   accumulated local effects (Apley and Zhu 2020): how much the function changes, on average
  *         over the rows that are near each value, as the column goes from one value of a grid to
- * the next, added up from the first; the average over all rows is 0.  Rows are changed only as far
- * as to the next value, so that columns that depend on each other do no harm. From one level of a
- * category to the next, rows of both count. pdp   partial dependence (Friedman 2001): the average
- * of the function over rows that all have been given the value. ice   the same of single rows:
- * individual conditional expectations (Goldstein et al. 2015).
+ *         the next, added up from the first; the average over all rows is 0.  Rows are changed only
+ *         as far as to the next value, so that columns that depend on each other do no harm.  From
+ *         one level of a category to the next, rows of both count.
+ *   pdp   partial dependence (Friedman 2001): the average of the function over rows that all have
+ *         been given the value or, of two columns, two values: a surface.
+ *   ice   the same of single rows: individual conditional expectations (Goldstein et al. 2015).
  *
  * Intervals come from joint draws of the function (explain/surrogate.h); those of averages are also
  * about which rows there are, as each draw resamples them.
@@ -36,7 +37,8 @@ struct gpnn_effect_options {
 
 /* The effect at a value. */
 struct gpnn_effect_point {
-  double value; /* on the axis */
+  double value;  /* on the axis */
+  double second; /* on that of the second column, if there is one */
   double effect, lower, upper;
   size_t row; /* of ice: which training row it is of; of the others how many count: of ale those
                  that came here from the value before, of a category those of the level */
@@ -44,17 +46,21 @@ struct gpnn_effect_point {
 
 struct gpnn_effect {
   size_t n;
-  struct gpnn_effect_point *points; /* owned; by value, of ice those of one row after another's */
+  struct gpnn_effect_point *points; /* owned; by value, and of a surface then by the second; of ice
+                                       those of one row after another's */
 };
 
 /*
  * Finds the effect of the column of 'axis', which is of the dataset of 'model', a model with one
- * channel.  GPNN_EDATA: the target holds classes, the column has one value, or no row has a value.
- * GPNN_EINVAL: the model knows no draws.  Otherwise outcomes as for gpnn_surrogate_evaluate().
- * 'effect' must be zeroed; the caller frees its points.
+ * channel, or with 'second' (NULL: none) the partial dependence on two.  GPNN_EDATA: the target
+ * holds classes, the column has one value, or no row has a value. GPNN_EINVAL: the model knows no
+ * draws.  Otherwise outcomes as for gpnn_surrogate_evaluate(). 'effect' must be zeroed; the caller
+ * frees its points.
  */
-GPNN_MUST_CHECK enum gpnn_status
-gpnn_effect_find(struct gpnn_effect *effect, const struct gpnn_model *model, struct gpnn_axis *axis,
-                 const struct gpnn_effect_options *options, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_effect_find(struct gpnn_effect *effect,
+                                                  const struct gpnn_model *model,
+                                                  struct gpnn_axis *axis, struct gpnn_axis *second,
+                                                  const struct gpnn_effect_options *options,
+                                                  struct gpnn_error *err);
 
 #endif

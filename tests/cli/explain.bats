@@ -265,12 +265,32 @@ make_columns() {
   assert_equal "$(column hour hour.tsv | head -n 3 | paste -sd ' ')" '0 1 2'
 }
 
+@test "two columns have a surface" {
+  # What x does turns with the kind: 3 x where it is a, -3 x where it is b.
+  make_table 400 2 | awk -F '\t' -v OFS='\t' 'NR == 1 { print "x", "kind", "z", "y"; next }
+    { a = NR % 2; print $1, a ? "a" : "b", $2, (a ? 3 : -3) * $1 + $2 }' >train.tsv
+  gpnn-index -q --one-hot kind -o t.gpi train.tsv
+  gpnn-fit -q --effort fast t.gpi >t.par
+  gpnn-explain effect -x x,kind --samples 60 -p t.par t.gpi >surface.tsv
+  head -n 1 surface.tsv | diff - <(printf 'x\tkind\trows\teffect\tlower\tupper\n')
+  assert_equal "$(wc -l <surface.tsv)" 21
+  assert_near "$(awk -F '\t' '$2 == "a" && !n++ { x = $1; e = $4 } $2 == "a" { print ($4 - e) / ($1 - x + 1e-9) }' surface.tsv | tail -n 1)" 3 0.4
+  assert_near "$(awk -F '\t' '$2 == "b" && !n++ { x = $1; e = $4 } $2 == "b" { print ($4 - e) / ($1 - x + 1e-9) }' surface.tsv | tail -n 1)" -3 0.4
+  gpnn-explain effect -x x,kind --samples 60 -j 1 --kind pdp -p t.par t.gpi | diff - surface.tsv
+  gpnn-explain effect -x kind,z --points 3 --samples 20 --json -p t.par t.gpi | json >values
+  assert_equal "$(value second_column values)" z
+  gpnn-plot effect --script surface.tsv >script
+  grep -q "^set ytics ('a' 0, 'b' 1)$" script
+  grep -q 'boxxyerror lc palette' script
+}
+
 @test "what has no effect is refused by name" {
   make_columns 100 >train.tsv
   gpnn-index -q -o t.gpi train.tsv
   make_parameters matern32 0.5 1 0.04 20 >t.par
   assert_fails 2 'an effect is that of one column: name it by -x COL' gpnn-explain effect -p t.par t.gpi
-  assert_fails 2 'an effect is that of one column' gpnn-explain effect -x x1,x2 -p t.par t.gpi
+  assert_fails 2 'an effect is that of one column' gpnn-explain effect -x x1,x2,x3 -p t.par t.gpi
+  assert_fails 2 'of two columns is of --kind pdp alone' gpnn-explain effect -x x1,x2 --kind ale -p t.par t.gpi
   assert_fails 1 "column 'same' does not vary" gpnn-explain effect -x same -p t.par t.gpi
   assert_fails 2 "the model has no column 'z'" gpnn-explain effect -x z -p t.par t.gpi
   assert_fails 2 'option --interval: one probability' gpnn-explain effect -x x1 --interval 0.5,0.9 -p t.par t.gpi

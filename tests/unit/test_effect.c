@@ -156,7 +156,7 @@ static void find(struct setting *s, enum gpnn_effect_kind kind, struct gpnn_effe
   const struct gpnn_effect_options options = {
       .kind = kind, .n_values = 6, .n_rows = N, .n_draws = DRAWS, .level = 0.95, .seed = 3};
   *effect = (struct gpnn_effect){0};
-  assert_ok(gpnn_effect_find(effect, s->model, &s->axis, &options, &err));
+  assert_ok(gpnn_effect_find(effect, s->model, &s->axis, NULL, &options, &err));
 }
 
 static void accumulated_effects_are_sums_of_mean_differences(void **state)
