@@ -12,6 +12,8 @@
  * variance of f at the points of A and B or, in the second term of 'first', of B and C.  r is 0 but
  * for chance, which it has in common with that term as far as A and C agree.
  *
+ * Source: gpnn-methods-explain(7), equations 22.7 to 22.10.
+ *
  * Indices are computed of each joint draw of the function (explain/surrogate.h), and averaged over
  * draws; intervals, of draws that also resample stretches of points, hold both what the model does
  * not know and what the points leave open (Le Gratiet, Cannamela and Iooss 2014).

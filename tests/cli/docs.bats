@@ -308,6 +308,10 @@ words_of() {
   examples_of man/gpnn-methods-grid.7
 }
 
+@test "the examples of gpnn-methods-explain(7)" {
+  examples_of man/gpnn-methods-explain.7
+}
+
 @test "the examples of gpnn-methods-share(7)" {
   examples_of man/gpnn-methods-share.7
 }
