@@ -16,6 +16,8 @@ static const struct cli_option options[] = {
     CLI_COUNT(0, "top", top, "N", "rows: training rows to list (10)", 1, 1e6,
               .of = EXPLAIN_NEIGHBOURS),
     CLI_FLAG(0, "loo", loo, "rows: each training row, from the others", .of = EXPLAIN_NEIGHBOURS),
+    CLI_TEXT(0, "keep", keep, "LIST", "rows: carry these columns of TABLE along",
+             .of = EXPLAIN_NEIGHBOURS),
     CLI_TEXT('x', "inputs", inputs, "LIST", "these columns (all)", .of = EXPLAIN_COLUMNS),
     CLI_TEXT(0, "with", with, "TABLE", "importance: on the rows of TABLE", .of = EXPLAIN_SCORED),
     CLI_COUNT('c', "rows", rows, "N", "how many rows (depends on KIND)", 1, 1e7,

@@ -61,6 +61,8 @@ static bool check_meaning(const struct cli *rest, const struct explain_arguments
     return cli_refuse(rest, "--%s does not apply to %s", misplaced, a->kind->name);
   if (rest->n_operands > 1 && a->loo)
     return cli_refuse(rest, "--loo explains the rows of the index, and no table");
+  if (a->keep != NULL && a->loo)
+    return cli_refuse(rest, "--keep carries columns of a table along, which --loo does not read");
   if (rest->n_operands > 1 && (a->kind->has & EXPLAIN_TABLE) == 0)
     return cli_refuse(rest, "%s reads an index and no table%s", a->kind->name,
                       (a->kind->has & EXPLAIN_SCORED) != 0 ? " but that of --with" : "");

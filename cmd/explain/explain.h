@@ -33,7 +33,7 @@ enum {
 };
 
 struct explain_arguments {
-  const char *params, *target, *inputs, *with; /* NULL: not given */
+  const char *params, *target, *inputs, *with, *keep; /* NULL: not given */
   enum skip_bad skip_bad;
   size_t top, repeats, samples;
   size_t points, rows; /* 0: not given */
@@ -128,7 +128,8 @@ struct sheet {
 void sheet_open(struct sheet *sheet, const struct cli *cli, bool as_json);
 
 /* Begins what the lines are: the names of the cells with commas between, which the table has above
- * them, and the name of the array of the object.  What else the object has comes before. */
+ * them, after any cells that were filled in before, and the name of the array of the object.  What
+ * else the object has comes before. */
 void sheet_lines(struct sheet *sheet, const char *names, const char *array);
 
 /* Begins a line, fills in its next cell, and ends it.  A number that is NaN, and a text that is

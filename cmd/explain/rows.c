@@ -13,6 +13,7 @@
 #include "linalg/arrays.h"
 #include "models/labels.h"
 #include "models/predict.h"
+#include "table/columns.h"
 
 enum { BATCH = 256 };
 
@@ -45,6 +46,8 @@ struct listing {
   double *x, *regressors, *noise, *offsets, *exposure; /* owned, as are the following */
   int64_t *self;                                       /* the training row that each is, or -1 */
   size_t *row;                                         /* which of the table each is, from 1 */
+  size_t n_kept, *kept_columns;                        /* of --keep */
+  char **kept;                                         /* their texts, owned: n_kept of each row */
   double *mean, *variance, *mean_variance, *misfit, *nearest, *p;
   struct gpnn_distribution *distributions;
   struct gpnn_arrays *arrays; /* owned; what frees the arrays */
@@ -84,6 +87,9 @@ static enum gpnn_status open_rows(struct listing *l, struct gpnn_error *err)
     status = gpnn_reader_open(&l->reader, dataset, l->table,
                               gpnn_parameters_use_regressors(e->channel->parameters), err);
   if (status != GPNN_OK) return status;
+  if (e->a->keep != NULL)
+    status = gpnn_columns_find_list(l->table, e->a->keep, &l->kept_columns, &l->n_kept, err);
+  if (status != GPNN_OK) return status;
   gpnn_reader_take_missing(&l->reader);
   for (size_t t = 0; t < dataset->schema.n_offsets; t++)
     if (t != dataset->target) gpnn_reader_ignore_offset(&l->reader, t);
@@ -99,10 +105,11 @@ static enum gpnn_status make_room(struct listing *l, struct gpnn_error *err)
       GPNN_ARRAY(l->x, BATCH, dataset->d), GPNN_ARRAY(l->regressors, BATCH, dataset->n_regressors),
       GPNN_ARRAY(l->noise, BATCH, 1), GPNN_ARRAY(l->offsets, BATCH, dataset->schema.n_offsets),
       GPNN_ARRAY(l->exposure, BATCH, 1), GPNN_ARRAY(l->row, BATCH, 1),
-      GPNN_ARRAY(l->self, BATCH, 1), GPNN_ARRAY(l->mean, BATCH, 1),
-      GPNN_ARRAY(l->variance, BATCH, 1), GPNN_ARRAY(l->mean_variance, BATCH, 1),
-      GPNN_ARRAY(l->misfit, BATCH, 1), GPNN_ARRAY(l->nearest, BATCH, 1),
-      GPNN_ARRAY(l->distributions, BATCH, 1), GPNN_ARRAY(l->p, BATCH, l->e->n_classes));
+      GPNN_ARRAY(l->self, BATCH, 1), GPNN_ARRAY(l->kept, BATCH, l->n_kept),
+      GPNN_ARRAY(l->mean, BATCH, 1), GPNN_ARRAY(l->variance, BATCH, 1),
+      GPNN_ARRAY(l->mean_variance, BATCH, 1), GPNN_ARRAY(l->misfit, BATCH, 1),
+      GPNN_ARRAY(l->nearest, BATCH, 1), GPNN_ARRAY(l->distributions, BATCH, 1),
+      GPNN_ARRAY(l->p, BATCH, l->e->n_classes));
   if (l->arrays == NULL) return gpnn_fail_memory(err, "for the rows of a table");
   bool has_regressors = gpnn_parameters_use_regressors(l->e->channel->parameters);
   bool of_counts = gpnn_likelihood_is_of_counts(l->e->channel->parameters->likelihood);
@@ -156,6 +163,27 @@ static enum gpnn_status take_batch(struct listing *l)
   return l->n_read < dataset->n ? GPNN_OK : GPNN_END;
 }
 
+/* Keeps the texts of row 'i' that are carried along, in place of those of an earlier one. */
+static enum gpnn_status keep_texts(struct listing *l, size_t i, const struct gpnn_record *record,
+                                   struct gpnn_error *err)
+{
+  for (size_t k = 0; k < l->n_kept; k++) {
+    const struct gpnn_field *field = &record->fields[l->kept_columns[k]];
+    char **kept = &l->kept[i * l->n_kept + k];
+    free(*kept);
+    *kept = gpnn_copy_text(field->text, field->length);
+    if (*kept == NULL) return gpnn_fail_memory(err, "for the rows of a table");
+  }
+  return GPNN_OK;
+}
+
+static void write_kept(struct listing *l, size_t i)
+{
+  for (size_t k = 0; k < l->n_kept; k++)
+    sheet_text(&l->sheet, gpnn_table_column(l->table, l->kept_columns[k]),
+               l->kept[i * l->n_kept + k]);
+}
+
 /* Reads rows until there are enough; those that lack inputs are counted and left out.  GPNN_END:
  * there are no more. */
 static enum gpnn_status read_batch(struct listing *l, struct gpnn_error *err)
@@ -175,6 +203,7 @@ static enum gpnn_status read_batch(struct listing *l, struct gpnn_error *err)
       status = gpnn_reader_offsets(&l->reader, &record, l->offsets + i * q, err);
     if (status == GPNN_OK && l->rows.exposure != NULL)
       status = gpnn_reader_exposure(&l->reader, &record, &l->exposure[i], err);
+    if (status == GPNN_OK) status = keep_texts(l, i, &record, err);
     if (status == GPNN_END) break;
     l->row[i] = ++l->n_read;
     if (status == GPNN_EDATA && l->e->a->skip_bad != SKIP_NONE) {
@@ -275,7 +304,10 @@ static void write_line(struct listing *l, size_t i, const struct line *line)
 {
   struct sheet *sheet = &l->sheet;
   sheet_begin(sheet);
-  if (!sheet->as_json) sheet_count(sheet, "row", l->row[i]);
+  if (!sheet->as_json) {
+    write_kept(l, i);
+    sheet_count(sheet, "row", l->row[i]);
+  }
   if (l->n_members > 1) sheet_count(sheet, "member", line->member);
   sheet_text(sheet, "source", line->source);
   sheet_number(sheet, "rank", line->rank > 0 ? (double)line->rank : NAN);
@@ -339,6 +371,11 @@ static void write_row(struct listing *l, size_t i)
   if (sheet->as_json) {
     sheet_begin(sheet);
     sheet_count(sheet, "row", l->row[i]);
+    if (l->n_kept > 0) {
+      json_open(&sheet->json, "kept", '{');
+      write_kept(l, i);
+      json_close(&sheet->json, '}');
+    }
     write_prediction(l, i);
     json_open(&sheet->json, "parts", '[');
   }
@@ -360,6 +397,8 @@ static void begin_sheet(struct listing *l)
       "row,member,source,rank,training,distance,weight,target,label,p";
   bool is_stack = l->n_members > 1;
   sheet_open(&l->sheet, l->e->cli, l->e->a->json);
+  for (size_t k = 0; k < l->n_kept && !l->e->a->json; k++)
+    sheet_text(&l->sheet, NULL, gpnn_table_column(l->table, l->kept_columns[k]));
   sheet_lines(&l->sheet,
               l->labels != NULL ? is_stack ? of_class_stacks : classes
               : is_stack        ? of_stacks
@@ -391,6 +430,8 @@ static void release(struct listing *l)
   }
   free(l->members);
   free(l->number);
+  for (size_t k = 0; k < BATCH * l->n_kept && l->kept != NULL; k++) free(l->kept[k]);
+  free(l->kept_columns);
   gpnn_predictor_free(l->predictor);
   gpnn_labels_free(l->labels);
   gpnn_arrays_free(l->arrays);

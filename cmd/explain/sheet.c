@@ -30,7 +30,7 @@ static void delimit(struct sheet *sheet)
 
 void sheet_open(struct sheet *sheet, const struct cli *cli, bool as_json)
 {
-  *sheet = (struct sheet){.na = cli->na, .as_json = as_json};
+  *sheet = (struct sheet){.na = cli->na, .at_start = true, .as_json = as_json};
   sheet->status = cli_open_output(cli->output, &sheet->output, &sheet->err);
   if (as_json) json_open(&sheet->json, NULL, '{');
 }
@@ -43,7 +43,6 @@ void sheet_lines(struct sheet *sheet, const char *names, const char *array)
     json_open(&sheet->json, array, '[');
     return;
   }
-  sheet->at_start = true;
   while ((name = gpnn_list_next(&names, &length)) != NULL) sheet_bytes(sheet, NULL, name, length);
   put(sheet, "\n");
 }

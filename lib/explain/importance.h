@@ -7,10 +7,11 @@
  * given the others (models/missing.h): the loss says what the column adds to them.  Of two columns
  * that say the same, the first shows both, and the second neither.
  *
- * The losses are differences (gpnn-methods-explain(7), equations 22.2 and 22.3): of numbers the mean CRPS, and the root of the mean squared error, in
+ * The losses are differences: of numbers the mean CRPS, and the root of the mean squared error, in
  * the units of the target; of classes the mean negative log probability of the truth.  Standard
  * errors take account of how much rows differ and, where there are several permutations, of how
- * much these differ. Threads: those of the model; no result depends on their number.
+ * much these differ (gpnn-methods-explain(7), equations 22.2 and 22.3).
+ * Threads: those of the model; no result depends on their number.
  */
 #ifndef GPNN_EXPLAIN_IMPORTANCE_H
 #define GPNN_EXPLAIN_IMPORTANCE_H

@@ -114,6 +114,19 @@ sums() {
   gpnn-explain rows --json -p t.par t.gpi <(head -n 1 test.tsv) | diff - <(echo '{"rows": []}')
 }
 
+@test "columns of the table are carried along" {
+  make_model 60 300 10 5
+  awk -F '\t' -v OFS='\t' '{ print NR == 1 ? "a b" : "id " NR, $0 }' test.tsv >named.tsv
+  gpnn-explain rows --top 1 -p t.par t.gpi named.tsv >plain.tsv
+  gpnn-explain rows --top 1 --keep 1,x2 -p t.par t.gpi named.tsv >kept.tsv
+  diff plain.tsv <(cut -f 3- kept.tsv)
+  assert_equal "$(tail -n 1 kept.tsv | cut -f 1)" "id $(wc -l <named.tsv)"
+  gpnn-explain rows --top 1 --keep 1 --json -p t.par t.gpi named.tsv | json >values
+  assert_equal "$(grep -c 'kept.a b' values)" 300
+  assert_fails 2 "no column 'z'" gpnn-explain rows --keep z -p t.par t.gpi named.tsv
+  assert_fails 2 '--keep does not apply to sobol' gpnn-explain sobol --keep x1 -p t.par t.gpi
+}
+
 @test "rows that lack inputs are left out, bad ones are told" {
   make_model 100 5 10 10
   sed '3s/^[^\t]*/NA/' test.tsv >gap.tsv
