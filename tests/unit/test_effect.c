@@ -159,6 +159,40 @@ static void find(struct setting *s, enum gpnn_effect_kind kind, struct gpnn_effe
   assert_ok(gpnn_effect_find(effect, s->model, &s->axis, NULL, &options, &err));
 }
 
+/* Of two inputs that are all there are, the surface is the function. */
+static void surfaces_are_averages_over_rows_that_have_both_values(void **state)
+{
+  (void)state;
+  struct setting s;
+  struct gpnn_axis second = {0};
+  struct gpnn_effect effect = {0};
+  const struct gpnn_effect_options options = {.kind = GPNN_EFFECT_PDP,
+                                              .n_values = 4,
+                                              .n_rows = 20,
+                                              .n_draws = DRAWS,
+                                              .level = 0.95,
+                                              .seed = 3};
+  set_up(&s, 2);
+  assert_ok(gpnn_axis_init(&second, &s.dataset, &s.dataset, &s.columns.of[1], &err));
+  assert_ok(gpnn_effect_find(&effect, s.model, &s.axis, &second, &options, &err));
+  assert_int_equal(effect.n, 16);
+  for (size_t v = 0; v < effect.n; v++) {
+    const struct gpnn_effect_point *point = &effect.points[v];
+    double mean, x[D] = {point->value, point->second};
+    const struct gpnn_query query = {.n = 1, .x = x};
+    const struct gpnn_latent latent = {.mean = &mean};
+    struct gpnn_counts counts = {0};
+    assert_ok(gpnn_model_predict(s.model, &query, &latent, &counts, &err));
+    assert_near(point->effect, 3 + 2 * mean, 1e-9);
+    assert_true(point->lower < point->effect && point->effect < point->upper);
+    assert_true(v < 4 || point->value > effect.points[v - 4].value);
+    assert_true(v % 4 == 0 || point->second > effect.points[v - 1].second);
+  }
+  free(effect.points);
+  gpnn_axis_release(&second);
+  tear_down(&s);
+}
+
 static void accumulated_effects_are_sums_of_mean_differences(void **state)
 {
   (void)state;
@@ -237,6 +271,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_are_given_values_as_the_table_has_them),
       cmocka_unit_test(accumulated_effects_are_sums_of_mean_differences),
+      cmocka_unit_test(surfaces_are_averages_over_rows_that_have_both_values),
       cmocka_unit_test(partial_dependence_averages_over_rows),
       cmocka_unit_test(threads_and_seeds),
   };
