@@ -43,6 +43,7 @@ static const struct cli_tool tool = {
                "  landscape    values against parameters, of gpnn-simulate\n"
                "  band, map    predictions of one input, or of two\n"
                "  effect       what a column does, of gpnn-explain\n"
+               "  monitor      scores night after night, of gpnn-eval --monitor\n"
                "  reliability, confusion, roc   predictions of classes with their truths",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_PROGRESS,
     .min_operands = 1,

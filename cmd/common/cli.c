@@ -213,7 +213,8 @@ static int end(const struct cli *cli, enum gpnn_status status, const struct gpnn
   if (status != GPNN_OK || cli->report == NULL) cli_print_warnings(cli);
   if (status == GPNN_OK) {
     summary(cli);
-    return cli->report == NULL ? EXIT_SUCCESS : print_report(cli);
+    int done = cli->report == NULL ? EXIT_SUCCESS : print_report(cli);
+    return done == EXIT_SUCCESS && cli->warnings->has_alarm ? EXIT_LIMIT : done;
   }
   bool is_usage = status == GPNN_EINVAL, has_text = err->text[0] != '\0';
   if (has_text && is_usage) cli_refuse(cli, "%s", err->text);

@@ -97,7 +97,8 @@ struct cli {
 
 /*
  * Runs a tool from its command line to its exit status: 0 done, 1 the work failed, 2 the command
- * line is wrong.  'arguments' is the struct that the options refer to, holding the defaults.
+ * line is wrong, 3 done with an alarm.  'arguments' is the struct that the options refer to,
+ * holding the defaults.
  */
 int cli_main(const struct cli_tool *tool, void *arguments, int argc, char **argv);
 
@@ -142,6 +143,10 @@ void cli_tell(const struct cli *cli, char *text);
 
 /* The most memory that this tool, or one that it has run, has had so far, in bytes. */
 uint64_t cli_peak_memory(void);
+
+/* Says, whatever --quiet does, what a tool that watches has found: if its work then succeeds, the
+ * exit status is 3. */
+GPNN_PRINTF(2, 3) void cli_alarm(const struct cli *cli, const char *format, ...);
 
 enum { CLI_ABOUT_BYTES = 80 }; /* room for 'about' */
 

@@ -7,6 +7,7 @@
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/report.h"
+#include "cmd/eval/monitor.h"
 #include "dataset/index.h"
 #include "table/columns.h"
 
@@ -21,6 +22,7 @@ struct run {
   struct scores scores;
   size_t n_read;
   size_t *n_left_out; /* owned: for each target */
+  struct monitor monitor;
 };
 
 /* ---- options ------------------------------------------------------------------------------ */
@@ -34,6 +36,7 @@ bool eval_resolve(const struct cli *cli, void *arguments)
                                                      0.75, 0.8,  0.85, 0.9,  0.95, 0.99}};
   struct eval_arguments *a = arguments;
   struct scores_form *form = &a->form;
+  if (!monitor_resolve(cli, a)) return false;
   if (a->bins > 0 && form->table != SCORES_PIT) return cli_refuse(cli, "--bins is for --table pit");
   if (a->interval.n > 1)
     return cli_refuse(cli, "option --interval: one probability, that of 'lower' and 'upper'");
@@ -130,6 +133,8 @@ static enum gpnn_status find_columns(struct run *r, struct gpnn_error *err)
     status = gpnn_columns_find(r->table, r->a->by, &r->by, err);
     if (status == GPNN_OK) r->form.by = gpnn_table_column(r->table, r->by);
   }
+  if (status == GPNN_OK && r->a->monitor != NULL)
+    status = monitor_find(&r->monitor, &r->predictions, r->table, err);
   if (status != GPNN_OK) return status;
   return check_columns(r, gpnn_table_name(r->table), err);
 }
@@ -162,6 +167,9 @@ static enum gpnn_status read_row(struct run *r, struct gpnn_error *err)
   enum gpnn_status status = gpnn_table_next(r->table, &record, err);
   if (status != GPNN_OK) return status;
   r->n_read++;
+  if (r->a->monitor != NULL)
+    status = monitor_count(&r->monitor, &r->predictions, r->table, &record, err);
+  if (status != GPNN_OK) return status;
   for (size_t t = 0; t < r->predictions.n_targets; t++) {
     status = count_target(r, t, &record, err);
     if (status == GPNN_END)
@@ -238,6 +246,10 @@ static enum gpnn_status evaluate(struct run *r, struct gpnn_error *err)
   if (status != GPNN_END) return status;
   warn_if_torn(r->cli, r->table);
   status = check_rows(r, err);
+  if (status == GPNN_OK && r->a->monitor != NULL)
+    return monitor_finish(&r->monitor, r->cli, r->a,
+                          gpnn_table_column(r->table, r->predictions.targets[0].truth), r->n_read,
+                          &r->scores.all.cells[0], err);
   if (status == GPNN_OK) status = cli_open_output(r->cli->output, &r->output, err);
   if (status == GPNN_OK) status = scores_write(&r->scores, &r->form, r->output, err);
   return cli_close_output(r->output, status, err);

@@ -10,10 +10,14 @@
 #include "cmd/eval/scores.h"
 #include "table/predictions.h"
 
+/* What a run has that prints scores, for cli_misplaced(). */
+enum { EVAL_PRINTS = CLI_OF_OWN };
+
 struct eval_arguments {
   struct gpnn_predictions_wanted columns;
-  const char *by, *index; /* NULL: not given */
-  size_t bins;            /* 0: not given */
+  const char *by, *index, *monitor, *night; /* NULL: not given */
+  double days;                              /* the date; monitor_resolve() finds it */
+  size_t bins;                              /* 0: not given */
   struct cli_probabilities levels, interval;
   struct scores_form form; /* --table and --json; eval_resolve() fills in the rest */
 };

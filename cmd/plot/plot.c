@@ -40,6 +40,7 @@ static const struct plot_kind {
      "predictions and their two inputs, as of gpnn-predict --keep"},
     {"effect", PLOT_INPUTS | PLOT_LABELS | PLOT_UNIT, plot_effect, 12, 8,
      "effects of a column, as of gpnn-explain effect"},
+    {"monitor", 0, plot_monitor, 17, 9, "a history of scores, as of gpnn-eval --monitor"},
     {"reliability", PLOT_LABELS, plot_reliability, 12, 11.5, OF_TRUE_CLASSES},
     {"confusion", PLOT_LABELS, plot_confusion, 13, 11.5, OF_TRUE_CLASSES},
     {"roc", PLOT_LABELS, plot_roc, 12, 11.5, OF_TRUE_CLASSES},
@@ -61,7 +62,7 @@ static const struct plot_kind *find_kind(const struct cli *cli)
   char shown[GPNN_MASK_BYTES];
   cli_refuse(cli,
              "no such kind: \"%s\"; KIND is calibration, pit, predicted, residuals, curve, "
-             "landscape, band, map, effect, reliability, confusion or roc",
+             "landscape, band, map, effect, monitor, reliability, confusion or roc",
              gpnn_mask(shown, cli->operands[0], strlen(cli->operands[0])));
   return NULL;
 }

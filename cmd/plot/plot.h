@@ -136,6 +136,7 @@ enum gpnn_status plot_landscape(struct plot *plot, struct gpnn_error *err);
 enum gpnn_status plot_band(struct plot *plot, struct gpnn_error *err);
 enum gpnn_status plot_map(struct plot *plot, struct gpnn_error *err);
 enum gpnn_status plot_effect(struct plot *plot, struct gpnn_error *err);
+enum gpnn_status plot_monitor(struct plot *plot, struct gpnn_error *err);
 enum gpnn_status plot_reliability(struct plot *plot, struct gpnn_error *err);
 enum gpnn_status plot_confusion(struct plot *plot, struct gpnn_error *err);
 enum gpnn_status plot_roc(struct plot *plot, struct gpnn_error *err);

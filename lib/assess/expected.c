@@ -22,7 +22,7 @@ struct job {
   size_t channel; /* and the one in question */
   const struct gpnn_dataset *truths;
   struct gpnn_expected_options options;
-  struct gpnn_metrics metrics;
+  struct gpnn_metrics metrics, parts[GPNN_EXPECTED_PARTS];
   size_t n_classes; /* 0: the target is a number */
   struct gpnn_classification classes;
   double nll_of_shares; /* the sum of it */
@@ -128,9 +128,9 @@ static enum gpnn_status rows_of_training(const struct job *job,
 /* ---- scores ------------------------------------------------------------------------------- */
 
 /* Scores one row: by its density where mean, sd and degrees of freedom do not determine that. */
-static enum gpnn_status add(const struct gpnn_predictor *predictor, bool says_all,
-                            const struct gpnn_distribution *distribution, double truth,
-                            struct gpnn_metrics *metrics, struct gpnn_error *err)
+static enum gpnn_status add_to(const struct gpnn_predictor *predictor, bool says_all,
+                               const struct gpnn_distribution *distribution, double truth,
+                               struct gpnn_metrics *metrics, struct gpnn_error *err)
 {
   struct gpnn_distribution_score score;
   double mean = 0, sd = 0;
@@ -140,6 +140,17 @@ static enum gpnn_status add(const struct gpnn_predictor *predictor, bool says_al
   gpnn_predict_scores(predictor, 1, distribution, &truth, &score);
   const struct gpnn_metrics_given given = {score.logp, score.crps, score.pit, score.step};
   return gpnn_metrics_add_given(metrics, truth, mean, sd, INFINITY, &given, err);
+}
+
+/* Scores one row in all of them, and in its part. */
+static enum gpnn_status add(struct job *job, const struct gpnn_predictor *predictor, bool says_all,
+                            const struct gpnn_distribution *distribution, double truth,
+                            struct gpnn_error *err)
+{
+  struct gpnn_metrics *part = &job->parts[job->metrics.n % GPNN_EXPECTED_PARTS];
+  enum gpnn_status status = add_to(predictor, says_all, distribution, truth, &job->metrics, err);
+  if (status != GPNN_OK || job->options.parts == NULL) return status;
+  return add_to(predictor, says_all, distribution, truth, part, err);
 }
 
 /* Adds the scores of rows whose classes have the probabilities 'p'. */
@@ -195,8 +206,7 @@ static enum gpnn_status score(struct job *job, const struct gpnn_model *model, s
     status = gpnn_predict_distributions(predictor, &rows->of, distributions, counts, err);
   bool says_all = status == GPNN_OK && !gpnn_predictor_needs_scores(predictor, channel);
   for (size_t i = 0; i < n && status == GPNN_OK; i++)
-    status = add(predictor, says_all, &distributions[channel * n + i], rows->truth[i],
-                 &job->metrics, err);
+    status = add(job, predictor, says_all, &distributions[channel * n + i], rows->truth[i], err);
   gpnn_predictor_free(predictor);
   free(distributions);
   free(counts);
@@ -278,12 +288,20 @@ static enum gpnn_expected_on choose(const struct job *job)
   return dataset->n_calibration > 0 ? GPNN_EXPECTED_HELD_OUT : GPNN_EXPECTED_LEFT_OUT;
 }
 
+static void release(struct job *job)
+{
+  gpnn_metrics_release(&job->metrics);
+  for (size_t i = 0; i < GPNN_EXPECTED_PARTS; i++) gpnn_metrics_release(&job->parts[i]);
+  gpnn_classification_release(&job->classes);
+}
+
 /* Begins anew, without rows. */
 static void forget(struct job *job)
 {
-  gpnn_metrics_release(&job->metrics);
-  gpnn_classification_release(&job->classes);
-  gpnn_metrics_levels(&job->metrics, 1, (const double[]){GPNN_EXPECTED_LEVEL});
+  static const double level[] = {GPNN_EXPECTED_LEVEL};
+  release(job);
+  gpnn_metrics_levels(&job->metrics, 1, level);
+  for (size_t i = 0; i < GPNN_EXPECTED_PARTS; i++) gpnn_metrics_levels(&job->parts[i], 1, level);
   gpnn_classification_init(&job->classes, job->n_classes, true);
   job->nll_of_shares = 0;
 }
@@ -295,6 +313,19 @@ static enum gpnn_status set_shares(struct job *job, struct gpnn_error *err)
   if (job->share == NULL) return gpnn_fail_memory(err, "for the classes");
   gpnn_categorical_shares(job->n_classes, truths->n, truths->y, job->share);
   return GPNN_OK;
+}
+
+/* The scores of the parts, if they have enough rows. */
+static enum gpnn_status finish_parts(struct job *job, struct gpnn_expected *found,
+                                     struct gpnn_error *err)
+{
+  enum { LEAST = 10 };
+  enum gpnn_status status = GPNN_OK;
+  found->has_parts = job->options.parts != NULL && job->n_classes == 0 &&
+                     job->metrics.n >= LEAST * GPNN_EXPECTED_PARTS;
+  for (size_t i = 0; found->has_parts && i < GPNN_EXPECTED_PARTS && status == GPNN_OK; i++)
+    status = gpnn_metrics_result(&job->parts[i], &job->options.parts[i], err);
+  return status;
 }
 
 /* What the rows have come to. */
@@ -370,11 +401,11 @@ enum gpnn_status gpnn_expected_scores(size_t n, const struct gpnn_channel *chann
   enum gpnn_status status = job.n_classes > 0 ? set_shares(&job, err) : GPNN_OK;
   if (status == GPNN_OK) status = score_all(&job, &found.on, err);
   if (status == GPNN_OK) status = finish(&job, &found, err);
+  if (status == GPNN_OK) status = finish_parts(&job, &found, err);
   const struct gpnn_dataset *rows = channel_of(&job)->dataset;
   found.n_copies = rows->n - gpnn_dataset_n_distinct(rows);
   if (status == GPNN_OK && found.n_copies > 0) status = score_with_copies(&job, &found, err);
-  gpnn_metrics_release(&job.metrics);
-  gpnn_classification_release(&job.classes);
+  release(&job);
   free(job.share);
   if (status == GPNN_OK) *expected = found;
   return status;

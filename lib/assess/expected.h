@@ -32,6 +32,8 @@
 /* The level of the interval whose coverage is reported. */
 #define GPNN_EXPECTED_LEVEL 0.95
 
+enum { GPNN_EXPECTED_PARTS = 10 };
+
 enum gpnn_expected_on {
   GPNN_EXPECTED_HELD_OUT = 0,     /* rows that the dataset holds out */
   GPNN_EXPECTED_LEFT_OUT = 1,     /* training rows, each left out of its own prediction */
@@ -44,6 +46,7 @@ struct gpnn_expected {
   /* In the units of the target, from which offsets are subtracted; there is one level, the first.
    * gpnn_metrics_in_units() converts them. */
   struct gpnn_metrics_result scores; /* of numbers; of classes it has n alone */
+  bool has_parts;                    /* options.parts have been written */
   bool of_counts;
   bool of_classes;
   struct gpnn_classification_result classes; /* of classes */
@@ -58,6 +61,9 @@ struct gpnn_expected {
 struct gpnn_expected_options {
   uint64_t seed;
   int threads; /* at least 1; results do not depend on them */
+  /* Of numbers, the scores of the rows dealt into GPNN_EXPECTED_PARTS parts are written here, if
+   * there are 10 rows for each; NULL: not wanted. */
+  struct gpnn_metrics_result *parts;
 };
 
 /*

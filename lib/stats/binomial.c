@@ -26,3 +26,27 @@ size_t gpnn_binomial_quantile(size_t n, double p, double q)
   }
   return k;
 }
+
+static double log_beta(double a, double b)
+{
+  return lgamma(a) + lgamma(b) - lgamma(a + b);
+}
+
+size_t gpnn_beta_binomial_quantile(size_t n, double a, double b, double q)
+{
+  double trials = (double)n, p = a / (a + b), mean = trials * p;
+  double variance = mean * (1 - p) * (a + b + trials) / (a + b + 1);
+  double reach = 10 * sqrt(variance) + 50, first = mean > reach ? floor(mean - reach) : 0;
+  size_t k = (size_t)first;
+  double probability = exp(lgamma(trials + 1) - lgamma(first + 1) - lgamma(trials - first + 1) +
+                           log_beta(first + a, trials - first + b) - log_beta(a, b));
+  double cdf = probability;
+  while (cdf < q && k < n) {
+    double done = (double)k, left = trials - done;
+    probability *= left / (done + 1) * (done + a) / (left - 1 + b);
+    k++;
+    cdf += probability;
+    if (probability < 1e-300 && (double)k > mean) break; /* as above */
+  }
+  return k;
+}

@@ -14,4 +14,8 @@
  */
 size_t gpnn_binomial_quantile(size_t n, double p, double q);
 
+/* The same where 'p' is itself drawn, from the beta distribution with parameters 'a' and 'b' > 0:
+ * K is beta-binomial.  Time grows with its standard deviation. */
+size_t gpnn_beta_binomial_quantile(size_t n, double a, double b, double q);
+
 #endif

@@ -108,6 +108,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_predictions_read(const struct gpnn_predict
                                                        struct gpnn_predictions_row *prediction,
                                                        struct gpnn_error *err);
 
+/* True if a record has no mean or, of a target of classes, no label. */
+bool gpnn_predictions_is_missing(const struct gpnn_predictions_target *target,
+                                 const struct gpnn_table *table, const struct gpnn_record *record);
+
 /* ---- classes ------------------------------------------------------------------------------- */
 
 /* The classes of a target: first those that have a column p_NAME, in their order, then any others

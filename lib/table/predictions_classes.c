@@ -198,6 +198,13 @@ static enum gpnn_status read_class(struct gpnn_predictions_classes *c,
   return status;
 }
 
+bool gpnn_predictions_is_missing(const struct gpnn_predictions_target *target,
+                                 const struct gpnn_table *table, const struct gpnn_record *record)
+{
+  size_t column = target->classes == NULL ? target->mean : target->classes->label;
+  return gpnn_field_is_missing(table, &record->fields[column]);
+}
+
 static bool is_missing(const struct gpnn_predictions_target *t, const struct gpnn_table *table,
                        const struct gpnn_record *record)
 {
