@@ -38,6 +38,8 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "max-distance", max_distance, "R",
              "largest distance to training rows, as 2 or 5km"),
     CLI_CHOICE(0, "beyond", plan.options.beyond, "WHAT", "for rows farther than R", beyond),
+    CLI_FLAG(0, "flag-far", flags_far, "say which rows are far from the training rows",
+             .of = CLI_OF_NUMBERS | CLI_OF_INDEX),
     CLI_FLAG(0, "flag-outside", flags_outside, "say which rows lie outside the model's grid",
              .of = CLI_OF_MODEL),
     CLI_CHOICE(0, "units", plan.options.units, "UNITS", "of the target", units,
@@ -58,7 +60,9 @@ static const struct cli_option options[] = {
     CLI_FLAG(0, "skip-bad", skip_bad, "predict NA for bad rows", .of = CLI_OF_TABLE),
     CLI_REAL(0, "fail-on-na", most_na, "P", "fail if more than this share of rows is NA (1)", 0, 1),
     CLI_REAL(0, "fail-on-far", most_far, "P", "fail if more than this share of rows is far (1)", 0,
-             1),
+             1, .of = CLI_OF_INDEX),
+    CLI_FLAG(0, "fail-on-moved", fails_on_moved, "fail if a column is unlike that in training",
+             .of = CLI_OF_TABLE),
     CLI_COUNT(0, "batch", batch, "N", "rows read and predicted at a time (8192)", 1, 1e7),
     CLI_FLAG(0, "names", names, NULL), /* for tools that run this one */
     CLI_FLAG(0, "unbuffered", unbuffered, "answer each row before reading the next",
@@ -68,10 +72,9 @@ static const struct cli_option options[] = {
 static const struct cli_tool tool = {
     .name = "gpnn-predict",
     .synopsis = "[OPTION...] -p PARAMS INDEX [TABLE]",
-    .purpose = "Predict every row of a table from its nearest training rows: the mean and the\n"
-               "standard deviation of the target, or its label and the probabilities of its\n"
-               "classes, in the order of the rows.",
-    .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS | CLI_SEEDED | CLI_PROGRESS,
+    .purpose = "Predict every row of a table, in their order, from its nearest training rows: mean\n"
+               "and standard deviation of the target, or label and probabilities of its classes.",
+    .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS | CLI_SEEDED | CLI_PROGRESS | CLI_REPORT,
     .min_operands = 1,
     .max_operands = 2,
     CLI_OPTIONS(options),

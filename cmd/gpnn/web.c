@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assess/drift.h"
+#include "assess/shift.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "cmd/common/progress.h"
@@ -144,7 +144,7 @@ static bool show(struct web *web, struct command *command, const char *path, con
 /* ---- the table ---------------------------------------------------------------------------- */
 
 /* Compares the table to predict with the training rows; false after saying why it cannot. */
-static bool find_drift(struct web *web, struct gpnn_drift *drift)
+static bool find_shift(struct web *web, struct gpnn_shift *shift)
 {
   const struct places *places = web->places;
   const struct gpnn_dataset *dataset = gpnn_index_dataset(web->f->opened.index);
@@ -154,19 +154,19 @@ static bool find_drift(struct web *web, struct gpnn_drift *drift)
     return false;
   enum gpnn_status status =
       check_open(web->cli, dataset, places->test, &places->test_begins, &table, &err);
-  if (status == GPNN_OK) status = gpnn_drift_find(drift, dataset, table, &err);
+  if (status == GPNN_OK) status = gpnn_shift_find(shift, dataset, table, &err);
   gpnn_table_close(table);
   if (status != GPNN_OK) html_say(web->to, "%s", err.text);
   return status == GPNN_OK;
 }
 
-/* The drift of what is made of an input: where it is largest. */
-static struct gpnn_drift_input drift_of(const struct gpnn_dataset *dataset,
-                                        const struct gpnn_drift *drift, size_t input)
+/* The shift of what is made of an input: where it is largest. */
+static struct gpnn_shift_input shift_of(const struct gpnn_dataset *dataset,
+                                        const struct gpnn_shift *shift, size_t input)
 {
-  struct gpnn_drift_input largest = {NAN, NAN, NAN, NAN};
+  struct gpnn_shift_input largest = {NAN, NAN, NAN, NAN};
   for (size_t j = 0; j < dataset->d; j++) {
-    const struct gpnn_drift_input *one = &drift->inputs[j];
+    const struct gpnn_shift_input *one = &shift->inputs[j];
     if (dataset->coordinates[j].input == input &&
         (isnan(largest.missing) || fabs(one->shift) > fabs(largest.shift)))
       largest = *one;
@@ -193,7 +193,7 @@ static void put_notation(struct web *web)
   fputs(".</p>\n", to);
 }
 
-static void put_column(struct web *web, size_t i, const struct gpnn_drift *drift)
+static void put_column(struct web *web, size_t i, const struct gpnn_shift *shift)
 {
   static const char *const kinds[] = {"number",   "category", "number",
                                       "position", "position", "classes",
@@ -208,8 +208,8 @@ static void put_column(struct web *web, size_t i, const struct gpnn_drift *drift
   words_kind(to, column);
   size_t n_missing = gpnn_missing_rows(dataset, i);
   html_share(to, (double)n_missing / (double)dataset->n);
-  if (drift == NULL) return;
-  struct gpnn_drift_input of = drift_of(dataset, drift, i);
+  if (shift == NULL) return;
+  struct gpnn_shift_input of = shift_of(dataset, shift, i);
   html_share(to, of.missing);
   html_number(to, of.shift);
   html_number(to, of.spread);
@@ -219,27 +219,27 @@ static void put_column(struct web *web, size_t i, const struct gpnn_drift *drift
 static void put_columns(struct web *web)
 {
   const struct gpnn_schema *schema = &gpnn_index_dataset(web->f->opened.index)->schema;
-  struct gpnn_drift drift = {0};
+  struct gpnn_shift shift = {0};
   FILE *to = web->to;
   size_t n = 0;
-  bool has_drift = find_drift(web, &drift);
-  html_table(to, has_drift ? "Inputs, and how they differ in the table to predict" : "Inputs",
-             has_drift
+  bool has_shift = find_shift(web, &shift);
+  html_table(to, has_shift ? "Inputs, and how they differ in the table to predict" : "Inputs",
+             has_shift
                  ? "column|taken for|missing|missing there|shift of the mean, in sds|ratio of sds|"
                    "beyond all training rows"
                  : "column|taken for|missing");
   for (size_t i = 0; i < schema->n_inputs; i++)
     if (!gpnn_schema_is_repeat(schema, i) && n++ < MOST_COLUMNS)
-      put_column(web, i, has_drift ? &drift : NULL);
+      put_column(web, i, has_shift ? &shift : NULL);
   html_table_end(to);
   if (n > MOST_COLUMNS) html_say(to, "%zu further inputs are not listed.", n - MOST_COLUMNS);
-  if (has_drift && drift.n_unseen > 0)
-    html_say(to, "%zu cells there are of levels that no training row has.", drift.n_unseen);
-  if (has_drift && drift.n_bad > 0) html_say(to, "%zu rows there are bad.", drift.n_bad);
-  if (has_drift)
+  if (has_shift && shift.n_unseen > 0)
+    html_say(to, "%zu cells there are of levels that no training row has.", shift.n_unseen);
+  if (has_shift && shift.n_bad > 0) html_say(to, "%zu rows there are bad.", shift.n_bad);
+  if (has_shift)
     html_say(to, "Of an input that is several numbers, as a category is, the one that differs "
                  "most.");
-  gpnn_drift_release(&drift);
+  gpnn_shift_release(&shift);
 }
 
 /* Writes definitions that the report has, too. */

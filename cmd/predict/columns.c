@@ -86,6 +86,7 @@ enum gpnn_status columns_write_names(const struct columns *c, struct sink *sink,
   static const char *const scores[] = {"logp", "crps", "pit", "pitstep"};
   for (size_t i = 0; i < n_scores(c) && status == GPNN_OK; i++)
     status = columns_write_name(c, sink, scores[i], err);
+  if (status == GPNN_OK && c->flags_far) status = columns_write_name(c, sink, "far", err);
   if (status == GPNN_OK && c->flags_outside) status = columns_write_name(c, sink, "outside", err);
   return status;
 }
@@ -142,6 +143,7 @@ enum gpnn_status columns_write_row(const struct columns *c, struct sink *sink, d
     status = write_interval(c, sink, i, p, err);
   for (size_t i = 0; i < n_scores(c) && status == GPNN_OK; i++)
     status = sink_value(sink, scores[i], err);
+  if (status == GPNN_OK && c->flags_far) status = sink_value(sink, p->far, err);
   if (status == GPNN_OK && c->flags_outside) status = sink_value(sink, p->outside, err);
   return status;
 }

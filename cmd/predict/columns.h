@@ -34,6 +34,7 @@ struct columns {
   bool always_scored;     /* if there are truths, scores are written in any case */
   bool is_of_sums;        /* the columns describe sums of rows */
   bool is_one_of_several; /* column names end with that of the target */
+  bool flags_far;         /* which rows are far is written */
   bool flags_outside;     /* so is whether a row lies outside 'box' */
   struct gpnn_tucker_box box;
   bool has_scores; /* logp, crps and pit are written, */
@@ -47,13 +48,13 @@ struct prediction {
   double mean, sd;
   struct gpnn_distribution distribution;
   struct gpnn_distribution_score score; /* where the columns have scores */
-  double outside;                       /* where they flag it: 1 or 0 */
+  double far, outside;                  /* where they flag it: 1 or 0 */
 };
 
 #define PREDICTION_MISSING                                                                     \
   {                                                                                            \
     .mean = NAN, .sd = NAN, .distribution = {.location = NAN, .sd = NAN, .degrees = INFINITY}, \
-    .score = {NAN, NAN, NAN, NAN}, .outside = NAN                                              \
+    .score = {NAN, NAN, NAN, NAN}, .far = NAN, .outside = NAN                                  \
   }
 
 /* Completes 'columns', whose first seven members the caller has set, for channel 'channel' of the

@@ -21,8 +21,8 @@ bool joint_resolve(const struct cli *cli, struct predict_arguments *a)
   const char *name = a->group != NULL ? "--group" : "--samples";
   if (a->group != NULL && a->samples > 0)
     return cli_refuse(cli, "--samples is about rows; give it or --group");
-  if (a->group != NULL && a->flags_outside)
-    return cli_refuse(cli, "--group writes no rows that could lie outside");
+  if (a->group != NULL && (a->flags_far || a->flags_outside))
+    return cli_refuse(cli, "--group writes no rows that could lie far away or outside");
   if (a->group != NULL && (a->append || a->keep != NULL))
     return cli_refuse(cli, "--group writes no rows whose columns could be kept");
   if (a->unbuffered)

@@ -203,6 +203,8 @@ static enum gpnn_status predict_batch(void *run, size_t slot, struct gpnn_error 
   }
   if (status == GPNN_OK && r->a->samples > 0) status = joint_draw(r, batch, err);
   if (status == GPNN_OK && !r->a->loo && has_training_rows(r)) status = note_rows(r, batch, err);
+  for (size_t i = 0; i < batch->n_good && status == GPNN_OK && r->source.table != NULL; i++)
+    gpnn_drift_add(&r->drift, batch->x + i * batch->shape.d);
   if (status == GPNN_ENUMERIC) return source_locate(&r->source, batch, status, err);
   if (status == GPNN_OK) score_batch(r, batch);
   r->n_done += batch->n_rows;
@@ -219,7 +221,8 @@ static enum gpnn_status write_number(struct run *r, const struct batch *batch, s
   if (good != SIZE_MAX)
     prediction = (struct prediction){.mean = batch->mean[from],
                                      .sd = batch->sd[from],
-                                     .distribution = batch->distributions[from]};
+                                     .distribution = batch->distributions[from],
+                                     .far = batch->distributions[from].is_far};
   if (good != SIZE_MAX && r->columns[t].has_scores) prediction.score = batch->scores[from];
   if (good != SIZE_MAX && r->columns[t].flags_outside)
     prediction.outside =
@@ -286,7 +289,8 @@ static void set_columns(struct run *r, size_t t, const struct together *together
                                    .is_in_sample = r->a->complete == PREDICT_ALL_CELLS,
                                    .always_scored = r->a->loo,
                                    .is_of_sums = r->a->group != NULL,
-                                   .is_one_of_several = r->opened.n > 1};
+                                   .is_one_of_several = r->opened.n > 1,
+                                   .flags_far = r->a->flags_far};
   if (r->classes[t].n > 0) return;
   columns_complete(&r->columns[t], together->forecaster.numbers, channel, r->cli);
   r->source.shape.has_scores = r->source.shape.has_scores || r->columns[t].has_scores;
@@ -351,8 +355,10 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   if (status == GPNN_OK && r->a->loo)
     status = open_refuse_model(r->opened.index, "--loo is for an index", err);
   if (status == GPNN_OK) status = check_file(r, err);
+  if (status == GPNN_OK) status = checks_distances(r, err);
   if (status == GPNN_OK) status = grid_check(r, err);
   if (status == GPNN_OK) status = source_open(&r->source, cli, r->a, &r->opened, err);
+  if (status == GPNN_OK) status = gpnn_drift_init(&r->drift, r->opened.dataset, err);
   if (status == GPNN_OK) status = open_predictors(r, err);
   if (status != GPNN_OK) return status;
   r->sink.delimiter = source_delimiter(&r->source);
@@ -398,48 +404,10 @@ static void report_target(const struct run *r, size_t t)
   report_distances(&about, &r->counts[t], &parameters->calibration);
 }
 
-/* GPNN_EDATA: more rows than allowed have no prediction, for one target at least. */
-static enum gpnn_status check_na(const struct run *r, struct gpnn_error *err)
-{
-  const double usual_most = 0.5;
-  size_t n = 0;
-  for (size_t t = 0; t < r->opened.n && r->a->plan.options.beyond == GPNN_BEYOND_NA; t++)
-    if (r->counts[t].n_beyond > n) n = r->counts[t].n_beyond;
-  n += r->source.skipped.n;
-  /* Rows that nobody asked to skip this time are not to be most of them. */
-  bool is_usual = r->source.skips_bad && !r->a->skip_bad && !r->a->is_of_grids &&
-                  !cli_given(r->cli, "fail-on-na");
-  double most = is_usual ? usual_most : r->a->most_na;
-  if ((double)n <= most * (double)r->n_done) return GPNN_OK;
-  char why[GPNN_SKIPPED_BYTES] = "they are too far from training rows";
-  if (r->source.skipped.n > 0) gpnn_skipped_describe(&r->source.skipped, r->source.table, why);
-  return gpnn_fail(err, GPNN_EDATA,
-                   "%s: %zu of %zu rows have no prediction, and --fail-on-na allows %.3g %%: %s",
-                   r->source.table == NULL ? cli_operand(r->cli, 0)
-                                           : gpnn_table_name(r->source.table),
-                   n, r->n_done, 100 * most, why);
-}
-
-/* GPNN_ELIMIT: more rows than allowed lie far from training rows, for one target at least. */
-static enum gpnn_status check_far(const struct run *r, struct gpnn_error *err)
-{
-  for (size_t t = 0; t < r->opened.n; t++) {
-    const struct gpnn_counts *counts = &r->counts[t];
-    if ((double)counts->n_far <= r->a->most_far * (double)counts->n_rows) continue;
-    enum gpnn_status status = gpnn_fail(
-        err, GPNN_ELIMIT,
-        "%s: %zu of %zu rows lie " REPORT_FAR ", and --fail-on-far allows %.3g %%",
-        r->source.table == NULL ? cli_operand(r->cli, 0) : gpnn_table_name(r->source.table),
-        counts->n_far, counts->n_rows, 100 * r->a->most_far);
-    if (r->a->names) err->text[0] = '\0'; /* what runs this tool says what it does about it */
-    return status;
-  }
-  return GPNN_OK;
-}
-
 static enum gpnn_status report(const struct run *r, struct gpnn_error *err)
 {
   source_report(&r->source, r->n_done);
+  checks_report(r);
   for (size_t t = 0; t < r->opened.n; t++) report_target(r, t);
   if (r->opened.dataset->grid != NULL)
     grid_report(r);
@@ -455,6 +423,7 @@ static void release(struct run *r)
 {
   together_free(r->together, r->n_together);
   gpnn_copies_release(&r->copies);
+  gpnn_drift_release(&r->drift);
   free(r->columns);
   for (size_t t = 0; r->classes != NULL && t < r->opened.n; t++) classes_release(&r->classes[t]);
   free(r->classes);
@@ -470,8 +439,8 @@ enum gpnn_status predict_run(const struct cli *cli, void *arguments, struct gpnn
   enum gpnn_status status = prepare(&r, err);
   if (status == GPNN_OK) status = write_header(&r, err);
   if (status == GPNN_OK) status = predict_batches(&r, err);
-  if (status == GPNN_OK) status = check_na(&r, err);
-  if (status == GPNN_OK) status = check_far(&r, err);
+  if (status == GPNN_OK) status = checks_rows(&r, err);
+  if (status == GPNN_OK) status = checks_drift(&r, err);
   if (status == GPNN_OK) status = report(&r, err);
   status = cli_close_output(r.sink.output, status, err);
   release(&r);

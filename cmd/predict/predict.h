@@ -27,11 +27,13 @@ struct predict_arguments {
   const char *params, *targets, *keep, *group, *max_distance, *cost;
   enum gpnn_precision precision;
   bool append, skip_bad, unbuffered;
-  bool names;         /* write them though the table has none */
-  bool loo;           /* predict the training rows, each from the others */
-  bool cross_fit;     /* by parameters that have not seen them */
-  bool flags_outside; /* of a model on a grid: which rows lie outside it */
-  bool labels_only;   /* of classes: no probabilities */
+  bool names;          /* write them though the table has none */
+  bool loo;            /* predict the training rows, each from the others */
+  bool cross_fit;      /* by parameters that have not seen them */
+  bool fails_on_moved; /* if a column is distributed otherwise than in training */
+  bool flags_far;      /* say which rows are far from the training rows */
+  bool flags_outside;  /* of a model on a grid: which rows lie outside it */
+  bool labels_only;    /* of classes: no probabilities */
   enum predict_aggregate aggregate;
   double most_na, most_far;                             /* shares of the rows */
   size_t neighbours, share, draws, batch, samples, top; /* all but share may be 0: not given */

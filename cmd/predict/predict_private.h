@@ -15,6 +15,7 @@
 #include "cmd/predict/source.h"
 #include "cmd/predict/together.h"
 #include "dataset/copies.h"
+#include "dataset/drift.h"
 
 /* While batches are processed, the source belongs to the stage that reads, the predictor and the
  * counts to the one that predicts, and the sink to the one that writes. */
@@ -31,8 +32,24 @@ struct run {
   struct sink sink;
   struct batch batches[GPNN_PIPELINE_SLOTS];
   struct gpnn_copies copies; /* rows of a table, to find training rows among them */
+  struct gpnn_drift drift;   /* how the rows of a table are distributed */
   size_t n_done;
 };
+
+/* ---- what a table has to be like, and what is told of it (checks.c) -------------------------- */
+
+/* GPNN_EINVAL: rows are to be known to be far, but calibration has not recorded what is. */
+GPNN_MUST_CHECK enum gpnn_status checks_distances(const struct run *run, struct gpnn_error *err);
+
+/* GPNN_EDATA: more rows than allowed have no prediction, or are far from the training rows. */
+GPNN_MUST_CHECK enum gpnn_status checks_rows(const struct run *run, struct gpnn_error *err);
+
+/* Warns of columns that are distributed otherwise than in training.  GPNN_EDATA: there are some,
+ * and this is not allowed. */
+GPNN_MUST_CHECK enum gpnn_status checks_drift(const struct run *run, struct gpnn_error *err);
+
+/* What --json reports of the rows. */
+void checks_report(const struct run *run);
 
 /* ---- rows together: draws, and sums over groups (joint.c) ----------------------------------- */
 

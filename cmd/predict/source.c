@@ -177,10 +177,15 @@ enum gpnn_status source_write_row(const struct source *s, const struct batch *ba
 
 /* ---- messages ----------------------------------------------------------------------------- */
 
+const char *source_name(const struct source *s)
+{
+  return s->table == NULL ? cli_operand(s->cli, 0) : gpnn_table_name(s->table);
+}
+
 enum gpnn_status source_locate(const struct source *s, const struct batch *batch,
                                enum gpnn_status status, struct gpnn_error *err)
 {
-  const char *name = s->table == NULL ? cli_operand(s->cli, 0) : gpnn_table_name(s->table);
+  const char *name = source_name(s);
   const char *row = s->table != NULL ? gpnn_table_before_line(s->table)
                     : s->a->loo      ? ": row "
                                      : ": cell ";

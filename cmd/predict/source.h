@@ -69,6 +69,9 @@ GPNN_MUST_CHECK enum gpnn_status source_read(struct source *source, struct batch
 /* The rows of a batch that are predicted; borrowed from it. */
 struct gpnn_predict_rows source_rows(const struct source *source, const struct batch *batch);
 
+/* The name of the table or, without one, of the index. */
+const char *source_name(const struct source *source);
+
 /* Adds the place of a batch to a message. */
 GPNN_MUST_CHECK enum gpnn_status source_locate(const struct source *source,
                                                const struct batch *batch, enum gpnn_status status,

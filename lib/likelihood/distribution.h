@@ -26,6 +26,7 @@
 #ifndef GPNN_LIKELIHOOD_DISTRIBUTION_H
 #define GPNN_LIKELIHOOD_DISTRIBUTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -65,6 +66,7 @@ struct gpnn_distribution {
       *count; /* borrowed; that of the target, given w; NULL: it is no
                  count.  Without a warping function, an offset and an atom */
   struct gpnn_distribution_atom atom;
+  bool is_far; /* of a row farther from the training rows than calibration has seen; for reports */
 };
 
 /* How well a distribution predicted the truth. */

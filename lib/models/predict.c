@@ -374,6 +374,7 @@ static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, s
   const struct output *output = &predictor->outputs[channel];
   size_t first = channel * rows->n;
   const double *nearest = predictor->nearest + first;
+  const struct gpnn_calibration *calibration = &output->parameters->calibration;
   enum gpnn_status status = GPNN_OK;
   if (isinf(output->debias))
     return gpnn_fail(err, GPNN_ENUMERIC,
@@ -382,8 +383,9 @@ static enum gpnn_status finish_channel(const struct gpnn_predictor *predictor, s
     bool is_beyond = gpnn_reach_is_beyond(&predictor->reach, i, nearest[i]);
     status = finish_row(predictor, output, rows, i, first + i, is_beyond, &distributions[first + i],
                         err);
+    distributions[first + i].is_far = gpnn_distance_count_far(calibration, 1, nearest + i) > 0;
   }
-  gpnn_reach_count(&predictor->reach, &output->parameters->calibration, rows->n, nearest, counts);
+  gpnn_reach_count(&predictor->reach, calibration, rows->n, nearest, counts);
   return status;
 }
 

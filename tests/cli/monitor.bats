@@ -38,8 +38,8 @@ history() {
 @test "a night outside chance is added, said to be, and has status 3" {
   history 8
   night 9 2 >p.tsv
-  run -3 --separate-stderr gpnn-eval -q --monitor h.tsv --night 2026-12-09 p.tsv
-  [[ $stderr == 'gpnn-eval: 2026-12-09: rmse is '*', above the limit of '* ]]
+  run -3 gpnn-eval -q --monitor h.tsv --night 2026-12-09 p.tsv
+  [[ ${lines[0]} == 'gpnn-eval: 2026-12-09: rmse is '*', above the limit of '* ]]
   [[ $(tail -n 1 h.tsv | cut -f 1) == 2026-12-09 && $(column alarm h.tsv | tail -n 1) == rmse* ]]
   # such nights do not move limits, and one that is as before has none of this
   night 10 1 | gpnn-eval --monitor h.tsv --night 2026-12-10 2>err.txt && [[ ! -s err.txt ]]

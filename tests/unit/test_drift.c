@@ -1,79 +1,136 @@
-/* How the inputs of a table differ from those of the training rows. */
-#include <math.h>
+/* Columns of tables to predict that are distributed otherwise than in training. */
+#include "base/rng.h"
+#include "dataset/drift.h"
+#include "dataset/scores.h"
+#include "stats/normal.h"
+#include "unit.h"
 
-#include "assess/drift.h"
-#include "trained.h"
+enum { KNOTS = 400 };
 
-static const char training_table[] = "a\tb\ty\n1\t5\t1\n2\t6\t2\n3\t5\t4\n4\t8\t3\n5\t6\t5\n";
+/* A dataset of two columns whose values were standard normal: their scores are the values. */
+struct setting {
+  double knots[4 * KNOTS];
+  size_t first[3];
+  struct gpnn_scores scores;
+  struct gpnn_column inputs[2];
+  struct gpnn_coordinate coordinates[2];
+  struct gpnn_dataset dataset;
+};
 
-static enum gpnn_status find(struct gpnn_drift *drift, const char *text, struct gpnn_error *error)
+static void make(struct setting *s)
 {
-  const struct gpnn_table_options usual = GPNN_TABLE_OPTIONS_INIT;
-  const struct gpnn_roles roles = {0};
-  struct gpnn_training training = GPNN_TRAINING_INIT;
-  struct gpnn_table *table = NULL;
-  train(&training, training_table, &roles, GPNN_SCALING_SCALE, 0);
-  assert_ok(gpnn_table_open(&table, scratch_text("u.tsv", text), &usual, &err));
-  *drift = (struct gpnn_drift){0};
-  enum gpnn_status status = gpnn_drift_find(drift, &training.dataset, table, error);
-  gpnn_table_close(table);
-  gpnn_training_release(&training);
-  return status;
+  *s = (struct setting){.first = {0, KNOTS, 2 * KNOTS}};
+  for (size_t i = 0; i < 2 * KNOTS; i++)
+    s->knots[2 * i] = s->knots[2 * i + 1] = 6 * (double)(i % KNOTS) / (KNOTS - 1) - 3;
+  s->scores = (struct gpnn_scores){.d = 2, .first = s->first, .knots = s->knots};
+  s->coordinates[1] = (struct gpnn_coordinate){.input = 1, .feature = 1, .group = 1};
+  s->dataset = (struct gpnn_dataset){
+      .n = 1000, .d = 2, .n_groups = 2, .coordinates = s->coordinates, .scores = &s->scores};
+  s->dataset.schema.n_inputs = 2;
+  s->dataset.schema.inputs = s->inputs;
 }
 
-static void means_and_spreads_are_in_units_of_the_training_rows(void **state)
+/* What is said of the second column of 'n' rows that are a + b z, but 'code' in one of 'every'. */
+static enum gpnn_drift_kind kind_of(uint64_t seed, size_t n, double a, double b, double code,
+                                    size_t every, double *share)
 {
-  (void)state;
-  struct gpnn_drift drift;
-  /* Of a: mean 3 and variance 2 in training, 5 and 8/3 here. */
-  assert_ok(find(&drift, "b\ta\n5\t3\n6\t5\nNA\t7\n", &err));
-  assert_int_equal(drift.n_rows, 3);
-  assert_int_equal(drift.n_bad, 0);
-  assert_near(drift.inputs[0].shift, 2 / sqrt(2), 1e-12);
-  assert_near(drift.inputs[0].spread, sqrt(8. / 3 / 2), 1e-12);
-  assert_near(drift.inputs[0].beyond, 1. / 3, 1e-15);
-  assert_near(drift.inputs[0].missing, 0, 0);
-  assert_near(drift.inputs[1].shift, (5.5 - 6) / sqrt(1.2), 1e-12);
-  assert_near(drift.inputs[1].beyond, 0, 0);
-  assert_near(drift.inputs[1].missing, 1. / 3, 1e-15);
-  gpnn_drift_release(&drift);
-}
-
-static void the_training_rows_have_no_drift(void **state)
-{
-  (void)state;
-  struct gpnn_drift drift;
-  assert_ok(find(&drift, training_table, &err));
-  for (size_t j = 0; j < 2; j++) {
-    assert_near(drift.inputs[j].shift, 0, 1e-12);
-    assert_near(drift.inputs[j].spread, 1, 1e-12);
-    assert_near(drift.inputs[j].beyond, 0, 0);
+  struct setting s;
+  struct gpnn_drift drift = {0};
+  struct gpnn_rng rng;
+  make(&s);
+  gpnn_rng_init(&rng, seed, GPNN_RNG_TEST);
+  assert_ok(gpnn_drift_init(&drift, &s.dataset, &err));
+  assert_int_equal(drift.n, 2);
+  for (size_t i = 0; i < n; i++) {
+    double x[2] = {gpnn_rng_normal(&rng), a + b * gpnn_rng_normal(&rng)};
+    if (every > 0 && i % every == 0) x[1] = code;
+    gpnn_drift_add(&drift, x);
   }
+  double first;
+  assert_int_equal(gpnn_drift_of(&drift.columns[0], &first), GPNN_DRIFT_NONE);
+  assert_int_equal(drift.columns[1].input, 1);
+  enum gpnn_drift_kind kind = gpnn_drift_of(&drift.columns[1], share);
+  gpnn_drift_release(&drift);
+  return kind;
+}
+
+static void chance_moves_no_column(void **state)
+{
+  (void)state;
+  double share;
+  for (uint64_t seed = 0; seed < 500; seed++)
+    for (size_t n = 1; n < 2000; n *= 6)
+      assert_int_equal(kind_of(seed, n, 0, 1, 0, 0, &share), GPNN_DRIFT_NONE);
+}
+
+static void a_difference_is_that_of_distribution_functions(void **state)
+{
+  (void)state;
+  double share;
+  /* Phi(z) - Phi(z - 2) is largest at 1. */
+  assert_int_equal(kind_of(1, 20000, 2, 1, 0, 0, &share), GPNN_DRIFT_MOVED);
+  assert_near(share, 2 * gpnn_normal_cdf(1) - 1, 0.01);
+  assert_int_equal(kind_of(1, 20000, 0.5, 1, 0, 0, &share), GPNN_DRIFT_NONE); /* 0.2 */
+  assert_int_equal(kind_of(1, 20, 2, 1, 0, 0, &share), GPNN_DRIFT_NONE);      /* too few rows */
+}
+
+static void codes_and_other_units_are_outside(void **state)
+{
+  (void)state;
+  double share;
+  assert_int_equal(kind_of(1, 1000, 0, 1, -999, 20, &share), GPNN_DRIFT_OUTSIDE);
+  assert_near(share, 0.05, 1e-12);
+  assert_int_equal(kind_of(1, 1000, 0, 1, -999, 500, &share), GPNN_DRIFT_NONE); /* two rows */
+  assert_int_equal(kind_of(1, 100, 32, 1.8, 0, 0, &share), GPNN_DRIFT_OUTSIDE);
+}
+
+static void rows_that_lack_a_column_are_counted(void **state)
+{
+  (void)state;
+  double share;
+  assert_int_equal(kind_of(1, 1000, 0, 1, NAN, 2, &share), GPNN_DRIFT_MISSING);
+  assert_near(share, 0.5, 1e-12);
+  assert_int_equal(kind_of(1, 1000, 0, 1, NAN, 4, &share), GPNN_DRIFT_NONE);
+}
+
+static void dates_are_not_looked_at(void **state)
+{
+  (void)state;
+  struct setting s;
+  struct gpnn_drift drift = {0};
+  char iso[] = "iso";
+  make(&s);
+  s.inputs[1].date = iso;
+  assert_ok(gpnn_drift_init(&drift, &s.dataset, &err));
+  assert_int_equal(drift.n, 1);
   gpnn_drift_release(&drift);
 }
 
-static void bad_rows_are_counted_and_an_input_that_no_row_has_is_not_known(void **state)
+static void scores_alone_are_held_against_scores(void **state)
 {
   (void)state;
-  struct gpnn_drift drift;
-  assert_ok(find(&drift, "a\tb\n1\tNA\nx\t3\n2\n", &err));
-  assert_int_equal(drift.n_rows, 1);
-  assert_int_equal(drift.n_bad, 2);
-  assert_true(isnan(drift.inputs[1].shift) && isnan(drift.inputs[1].beyond));
-  assert_near(drift.inputs[1].missing, 1, 0);
-  gpnn_drift_release(&drift);
-  assert_fails(find(&drift, "a\tb\n", &err), GPNN_EDATA, "u.tsv: no row that can be read");
-  gpnn_drift_release(&drift);
-  assert_fails(find(&drift, "a\tc\n1\t2\n", &err), GPNN_EMISMATCH, "u.tsv");
+  struct setting s;
+  struct gpnn_drift drift = {0};
+  make(&s);
+  for (size_t i = 0; i < 2 * KNOTS; i++) s.knots[2 * i] = exp(s.knots[2 * i]);
+  s.coordinates[1].is_score = true;
+  assert_ok(gpnn_drift_init(&drift, &s.dataset, &err));
+  assert_int_equal(drift.n, 2);
+  assert_near(drift.columns[0].level[0], exp(-3), 1e-12);
+  assert_near(drift.columns[1].level[0], -3, 1e-12);
+  assert_near(drift.columns[1].margin, 6, 1e-12);
   gpnn_drift_release(&drift);
 }
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(means_and_spreads_are_in_units_of_the_training_rows),
-      cmocka_unit_test(the_training_rows_have_no_drift),
-      cmocka_unit_test(bad_rows_are_counted_and_an_input_that_no_row_has_is_not_known),
+      cmocka_unit_test(chance_moves_no_column),
+      cmocka_unit_test(a_difference_is_that_of_distribution_functions),
+      cmocka_unit_test(codes_and_other_units_are_outside),
+      cmocka_unit_test(rows_that_lack_a_column_are_counted),
+      cmocka_unit_test(dates_are_not_looked_at),
+      cmocka_unit_test(scores_alone_are_held_against_scores),
   };
-  return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+  return cmocka_run_group_tests(tests, NULL, NULL);
 }

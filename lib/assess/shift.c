@@ -1,4 +1,4 @@
-#include "assess/drift.h"
+#include "assess/shift.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,19 +43,19 @@ static void add(struct tally *tally, double x)
   gpnn_squares_add(&tally->squares, x - tally->mean);
 }
 
-static struct gpnn_drift_input conclude(const struct tally *tally, size_t n_rows)
+static struct gpnn_shift_input conclude(const struct tally *tally, size_t n_rows)
 {
   double shift = gpnn_sum_mean(&tally->sum, tally->n);
   double variance = gpnn_squares_mean(&tally->squares, tally->n) - shift * shift;
   bool varies = tally->sd > 0;
-  return (struct gpnn_drift_input){
+  return (struct gpnn_shift_input){
       .shift = varies ? shift / tally->sd : shift,
       .spread = varies ? sqrt(variance < 0 ? 0 : variance) / tally->sd : NAN,
       .beyond = tally->n == 0 ? NAN : (double)tally->n_beyond / (double)tally->n,
       .missing = (double)(n_rows - tally->n) / (double)n_rows};
 }
 
-static enum gpnn_status read_rows(struct gpnn_drift *drift, struct tally *tallies, double *x,
+static enum gpnn_status read_rows(struct gpnn_shift *shift, struct tally *tallies, double *x,
                                   const struct gpnn_reader *reader, struct gpnn_table *table,
                                   struct gpnn_error *err)
 {
@@ -64,43 +64,43 @@ static enum gpnn_status read_rows(struct gpnn_drift *drift, struct tally *tallie
   enum gpnn_status status;
   while ((status = gpnn_table_next(table, &record, err)) == GPNN_OK || status == GPNN_EDATA) {
     if (status == GPNN_OK)
-      status = gpnn_reader_read(reader, &record, x, NULL, &noise, &drift->n_unseen, err);
+      status = gpnn_reader_read(reader, &record, x, NULL, &noise, &shift->n_unseen, err);
     if (status != GPNN_OK && status != GPNN_EDATA) return status;
-    drift->n_rows += status == GPNN_OK;
-    drift->n_bad += status != GPNN_OK;
+    shift->n_rows += status == GPNN_OK;
+    shift->n_bad += status != GPNN_OK;
     for (size_t j = 0; j < reader->dataset->d && status == GPNN_OK; j++) add(&tallies[j], x[j]);
   }
   if (status != GPNN_END) return status;
-  if (drift->n_rows > 0) return GPNN_OK;
+  if (shift->n_rows > 0) return GPNN_OK;
   return gpnn_fail(err, GPNN_EDATA, "%s: no row that can be read", gpnn_table_name(table));
 }
 
-enum gpnn_status gpnn_drift_find(struct gpnn_drift *drift, const struct gpnn_dataset *dataset,
+enum gpnn_status gpnn_shift_find(struct gpnn_shift *shift, const struct gpnn_dataset *dataset,
                                  struct gpnn_table *table, struct gpnn_error *err)
 {
   struct gpnn_reader reader = {0};
   size_t d = dataset->d;
   double *x = gpnn_alloc(d, 1, sizeof *x);
   struct tally *tallies = calloc(d, sizeof *tallies);
-  drift->inputs = calloc(d, sizeof *drift->inputs);
-  enum gpnn_status status = x == NULL || tallies == NULL || drift->inputs == NULL
+  shift->inputs = calloc(d, sizeof *shift->inputs);
+  enum gpnn_status status = x == NULL || tallies == NULL || shift->inputs == NULL
                                 ? gpnn_fail_memory(err, "for the inputs of a table")
                                 : gpnn_reader_open(&reader, dataset, table, false, err);
   if (status == GPNN_OK) {
     gpnn_reader_take_missing(&reader);
     for (size_t j = 0; j < d; j++) learn(&tallies[j], dataset, j);
-    status = read_rows(drift, tallies, x, &reader, table, err);
+    status = read_rows(shift, tallies, x, &reader, table, err);
   }
   for (size_t j = 0; j < d && status == GPNN_OK; j++)
-    drift->inputs[j] = conclude(&tallies[j], drift->n_rows);
+    shift->inputs[j] = conclude(&tallies[j], shift->n_rows);
   gpnn_reader_release(&reader);
   free(tallies);
   free(x);
   return status;
 }
 
-void gpnn_drift_release(struct gpnn_drift *drift)
+void gpnn_shift_release(struct gpnn_shift *shift)
 {
-  free(drift->inputs);
-  *drift = (struct gpnn_drift){0};
+  free(shift->inputs);
+  *shift = (struct gpnn_shift){0};
 }

@@ -1,10 +1,10 @@
 /*
- * drift: how the inputs of a table's rows differ from those of the training rows, one standardised
+ * shift: how the inputs of a table's rows differ from those of the training rows, one standardised
  * input at a time.
  * Threads: no shared state.
  */
-#ifndef GPNN_ASSESS_DRIFT_H
-#define GPNN_ASSESS_DRIFT_H
+#ifndef GPNN_ASSESS_SHIFT_H
+#define GPNN_ASSESS_SHIFT_H
 
 #include <stddef.h>
 
@@ -13,7 +13,7 @@
 #include "table/table.h"
 
 /* Of a standardised input, over the rows that have it.  NaN where none has it. */
-struct gpnn_drift_input {
+struct gpnn_shift_input {
   double shift;   /* the mean minus that of the training rows, in their sds */
   double spread;  /* the sd over that of the training rows; NaN: that is 0 */
   double beyond;  /* the share of rows below all training rows, or above them */
@@ -21,19 +21,19 @@ struct gpnn_drift_input {
 };
 
 /* A zeroed object is empty and may be released. */
-struct gpnn_drift {
+struct gpnn_shift {
   size_t n_rows, n_bad;            /* rows that could be read, and those that could not */
   size_t n_unseen;                 /* cells of categories whose level no training row has */
-  struct gpnn_drift_input *inputs; /* owned; of each of the dataset's d inputs */
+  struct gpnn_shift_input *inputs; /* owned; of each of the dataset's d inputs */
 };
 
 /* Compares the remaining records of 'table' with the training rows of 'dataset', the one of an
- * index.  'drift' must be zeroed; the caller releases it, also after a failure.  GPNN_EDATA: no row
+ * index.  'shift' must be zeroed; the caller releases it, also after a failure.  GPNN_EDATA: no row
  * can be read.  Otherwise as gpnn_reader_open() and gpnn_table_next(). */
-GPNN_MUST_CHECK enum gpnn_status gpnn_drift_find(struct gpnn_drift *drift,
+GPNN_MUST_CHECK enum gpnn_status gpnn_shift_find(struct gpnn_shift *shift,
                                                  const struct gpnn_dataset *dataset,
                                                  struct gpnn_table *table, struct gpnn_error *err);
 
-void gpnn_drift_release(struct gpnn_drift *drift);
+void gpnn_shift_release(struct gpnn_shift *shift);
 
 #endif
