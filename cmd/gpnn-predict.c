@@ -72,8 +72,8 @@ static const struct cli_option options[] = {
 static const struct cli_tool tool = {
     .name = "gpnn-predict",
     .synopsis = "[OPTION...] -p PARAMS INDEX [TABLE]",
-    .purpose = "Predict every row of a table, in their order, from its nearest training rows: mean\n"
-               "and standard deviation of the target, or label and probabilities of its classes.",
+    .purpose = "Predict each row of a table from its nearest training rows, in order: the mean\n"
+               "and sd of the target, or the label and the probabilities of its classes.",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS | CLI_SEEDED | CLI_PROGRESS | CLI_REPORT,
     .min_operands = 1,
     .max_operands = 2,

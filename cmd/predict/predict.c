@@ -439,8 +439,8 @@ enum gpnn_status predict_run(const struct cli *cli, void *arguments, struct gpnn
   enum gpnn_status status = prepare(&r, err);
   if (status == GPNN_OK) status = write_header(&r, err);
   if (status == GPNN_OK) status = predict_batches(&r, err);
-  if (status == GPNN_OK) status = checks_rows(&r, err);
   if (status == GPNN_OK) status = checks_drift(&r, err);
+  if (status == GPNN_OK) status = checks_rows(&r, err);
   if (status == GPNN_OK) status = report(&r, err);
   status = cli_close_output(r.sink.output, status, err);
   release(&r);

@@ -324,6 +324,10 @@ words_of() {
   examples_of man/gpnn-methods-sparse.7
 }
 
+@test "the examples of gpnn-nightly(7)" {
+  examples_of man/gpnn-nightly.7
+}
+
 @test "the examples of gpnn-speed(7)" {
   examples_of man/gpnn-speed.7
 }
