@@ -52,7 +52,7 @@ static void a_plain_distribution_is_the_normal_or_students(void **state)
 {
   (void)state;
   for (size_t i = 0; i < N_DFS; i++) {
-    const struct gpnn_distribution d = {-2, 0.7, dfs[i], NULL, 0, NULL, {0, 0, 0}};
+    const struct gpnn_distribution d = {-2, 0.7, dfs[i], NULL, 0, NULL, {0, 0, 0}, false};
     double scale = 0.7 * gpnn_student_unit_scale(dfs[i]), mean, sd, lower, upper;
     gpnn_distribution_moments(&d, &mean, &sd);
     assert_true(mean == -2 && sd == 0.7);
@@ -78,8 +78,8 @@ static void integrals_over_the_identity_are_the_closed_forms(void **state)
   (void)state;
   for (size_t i = 0; i < N_DFS; i++)
     for (double sd = 1e-6; sd < 1e2; sd *= 1e3) {
-      const struct gpnn_distribution plain = {3, sd, dfs[i], NULL, 0, NULL, {0, 0, 0}},
-                                     d = {3, sd, dfs[i], &identity, 0, NULL, {0, 0, 0}};
+      const struct gpnn_distribution plain = {3, sd, dfs[i], NULL, 0, NULL, {0, 0, 0}, false},
+                                     d = {3, sd, dfs[i], &identity, 0, NULL, {0, 0, 0}, false};
       double mean, deviation;
       gpnn_distribution_moments(&d, &mean, &deviation);
       assert_near(mean, 3, 1e-11 * (1 + sd));
@@ -98,8 +98,8 @@ static void integrals_over_the_identity_are_the_closed_forms(void **state)
 static void quantiles_and_intervals_go_through_the_function(void **state)
 {
   (void)state;
-  const struct gpnn_distribution d = {0.3, 0.6, 4, &logarithm, 0, NULL, {0, 0, 0}},
-                                 plain = {0.3, 0.6, 4, NULL, 0, NULL, {0, 0, 0}};
+  const struct gpnn_distribution d = {0.3, 0.6, 4, &logarithm, 0, NULL, {0, 0, 0}, false},
+                                 plain = {0.3, 0.6, 4, NULL, 0, NULL, {0, 0, 0}, false};
   for (double p = 0.01; p < 1; p += 0.07) {
     double q = gpnn_distribution_quantile(&d, p);
     assert_close(q, exp(gpnn_distribution_quantile(&plain, p)), 1e-14);
@@ -115,7 +115,7 @@ static void quantiles_and_intervals_go_through_the_function(void **state)
 static void the_density_has_the_factor_of_the_function(void **state)
 {
   (void)state;
-  const struct gpnn_distribution d = {0.3, 0.6, 4, &logarithm, 0, NULL, {0, 0, 0}};
+  const struct gpnn_distribution d = {0.3, 0.6, 4, &logarithm, 0, NULL, {0, 0, 0}, false};
   for (double y = 0.2; y < 9; y *= 1.3) {
     double step = 1e-5 * y;
     double slope = gpnn_distribution_cdf(&d, y + step) - gpnn_distribution_cdf(&d, y - step);
@@ -131,7 +131,8 @@ static void moments_and_crps_of_the_log_normal_are_the_closed_forms(void **state
 {
   (void)state;
   for (double sd = 0.01; sd < 1.2; sd *= 2.5) {
-    const struct gpnn_distribution d = {0.4, sd, INFINITY, &wide_logarithm, 0, NULL, {0, 0, 0}};
+    const struct gpnn_distribution d = {0.4, sd,   INFINITY,  &wide_logarithm,
+                                        0,   NULL, {0, 0, 0}, false};
     double mean, deviation, expected = exp(0.4 + sd * sd / 2);
     gpnn_distribution_moments(&d, &mean, &deviation);
     assert_close(mean, expected, 1e-9);
@@ -171,7 +172,7 @@ static void values_beyond_the_range_count_as_its_ends(void **state)
   (void)state;
   enum { STEPS = 20000 };
   for (size_t i = 0; i < N_DFS; i++) {
-    const struct gpnn_distribution d = {2, 1.1, dfs[i], &logarithm, 0, NULL, {0, 0, 0}};
+    const struct gpnn_distribution d = {2, 1.1, dfs[i], &logarithm, 0, NULL, {0, 0, 0}, false};
     double mean, sd, first = 0, second = 0;
     gpnn_distribution_moments(&d, &mean, &sd);
     for (int k = 0; k < STEPS; k++) {
@@ -184,7 +185,7 @@ static void values_beyond_the_range_count_as_its_ends(void **state)
     assert_close(sd, sqrt(second - first * first), 1e-6);
   }
   for (double y = -1; y < 30; y += 6.7) {
-    const struct gpnn_distribution d = {2, 1.1, 3, &logarithm, 0, NULL, {0, 0, 0}};
+    const struct gpnn_distribution d = {2, 1.1, 3, &logarithm, 0, NULL, {0, 0, 0}, false};
     assert_close(gpnn_distribution_crps(&d, y), crps_by_steps(&d, y), 1e-5);
   }
 }
@@ -203,7 +204,7 @@ static void moments_and_crps_of_ranks_are_exact_between_knots(void **state)
   const struct gpnn_target_warp target = {&ranks, 30, 25};
   const struct gpnn_warp warp = gpnn_target_warp_function(&target);
   for (size_t i = 2; i < N_DFS; i++) { /* sums of steps miss the ends of heavier tails */
-    const struct gpnn_distribution d = {0.4, 0.7, dfs[i], &warp, 0, NULL, {0, 0, 0}};
+    const struct gpnn_distribution d = {0.4, 0.7, dfs[i], &warp, 0, NULL, {0, 0, 0}, false};
     double mean, sd, first = 0, second = 0;
     gpnn_distribution_moments(&d, &mean, &sd);
     for (int k = 0; k < STEPS; k++) {
@@ -222,7 +223,7 @@ static void a_distribution_far_outside_the_range_is_at_its_end(void **state)
 {
   (void)state;
   for (double location = -1e6; location < 2e6; location += 2e6) {
-    const struct gpnn_distribution d = {location, 2, 50, &logarithm, 0, NULL, {0, 0, 0}};
+    const struct gpnn_distribution d = {location, 2, 50, &logarithm, 0, NULL, {0, 0, 0}, false};
     double mean, sd, end = location < 0 ? 0.5 : 20;
     gpnn_distribution_moments(&d, &mean, &sd);
     assert_close(mean, end, 1e-12);
@@ -239,9 +240,9 @@ static void an_offset_moves_the_target(void **state)
   (void)state;
   for (double offset = -40; offset <= 40; offset += 80)
     for (size_t i = 0; i < N_DFS; i++) {
-      const struct gpnn_distribution d = {0.4, 0.6, dfs[i], &logarithm, 0, NULL, {0, 0, 0}};
-      const struct gpnn_distribution moved = {0.4,    0.6,  dfs[i],   &logarithm,
-                                              offset, NULL, {0, 0, 0}};
+      const struct gpnn_distribution d = {0.4, 0.6, dfs[i], &logarithm, 0, NULL, {0, 0, 0}, false};
+      const struct gpnn_distribution moved = {0.4,    0.6,  dfs[i],    &logarithm,
+                                              offset, NULL, {0, 0, 0}, false};
       double a[4], b[4];
       gpnn_distribution_moments(&d, &a[0], &a[1]);
       gpnn_distribution_moments(&moved, &b[0], &b[1]);
@@ -268,7 +269,7 @@ static void without_spread_all_probability_is_at_one_point(void **state)
   (void)state;
   const struct gpnn_warp *warps[] = {NULL, &logarithm};
   for (size_t i = 0; i < 2; i++) {
-    const struct gpnn_distribution d = {1, 0, 4, warps[i], 0, NULL, {0, 0, 0}};
+    const struct gpnn_distribution d = {1, 0, 4, warps[i], 0, NULL, {0, 0, 0}, false};
     double mean, sd, point = i == 0 ? 1 : exp(1);
     gpnn_distribution_moments(&d, &mean, &sd);
     assert_close(mean, point, 1e-14);
@@ -285,14 +286,14 @@ static void what_is_missing_gives_what_is_missing(void **state)
   (void)state;
   const struct gpnn_warp *warps[] = {NULL, &logarithm};
   for (size_t i = 0; i < 2; i++) {
-    struct gpnn_distribution d = {NAN, NAN, 4, warps[i], 0, NULL, {0, 0, 0}};
+    struct gpnn_distribution d = {NAN, NAN, 4, warps[i], 0, NULL, {0, 0, 0}, false};
     double mean, sd, lower, upper;
     gpnn_distribution_moments(&d, &mean, &sd);
     gpnn_distribution_interval(&d, 1, &lower, &upper);
     assert_true(isnan(mean) && isnan(sd) && isnan(lower) && isnan(upper));
     struct gpnn_distribution_score score = gpnn_distribution_score(&d, 1);
     assert_true(isnan(score.logp) && isnan(score.crps) && isnan(score.pit));
-    d = (struct gpnn_distribution){1, 1, 4, warps[i], 0, NULL, {0, 0, 0}};
+    d = (struct gpnn_distribution){1, 1, 4, warps[i], 0, NULL, {0, 0, 0}, false};
     score = gpnn_distribution_score(&d, NAN);
     assert_true(isnan(score.logp) && isnan(score.crps) && isnan(score.pit));
   }
@@ -301,7 +302,7 @@ static void what_is_missing_gives_what_is_missing(void **state)
 static void gross_errors_give_finite_scores(void **state)
 {
   (void)state;
-  const struct gpnn_distribution d = {0, 1e-200, 4, NULL, 0, NULL, {0, 0, 0}};
+  const struct gpnn_distribution d = {0, 1e-200, 4, NULL, 0, NULL, {0, 0, 0}, false};
   assert_close(gpnn_distribution_crps(&d, 1e200), 1e200, 1e-15);
   assert_true(gpnn_distribution_cdf(&d, 1e200) == 1);
 }

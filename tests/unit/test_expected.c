@@ -71,6 +71,30 @@ static void rows_held_out_are_scored_in_units_of_the_target(void **state)
   fixture_free(&f);
 }
 
+static void parts_are_rows_dealt_in_turn(void **state)
+{
+  (void)state;
+  struct fixture f;
+  struct gpnn_expected expected;
+  struct gpnn_metrics_result parts[GPNN_EXPECTED_PARTS];
+  struct gpnn_expected_options options = usual;
+  options.parts = parts;
+  fixture_new(&f, 400, 2, 255, 1);
+  const struct gpnn_parameters params = make_parameters(20);
+  const struct gpnn_channel channel = {f.data, &params};
+  double nll = 0, mse = 0;
+  assert_ok(gpnn_expected_scores(1, &channel, 0, f.data, &options, &expected, &err));
+  assert_true(expected.has_parts);
+  for (size_t i = 0; i < GPNN_EXPECTED_PARTS; i++) {
+    assert_int_equal(parts[i].n, i < 5 ? 26 : 25);
+    nll += (double)parts[i].n / 255 * parts[i].nll;
+    mse += (double)parts[i].n / 255 * parts[i].mse;
+  }
+  assert_near(expected.scores.nll, nll, 1e-12);
+  assert_near(expected.scores.mse, mse, 1e-12);
+  fixture_free(&f);
+}
+
 static void without_rows_held_out_each_training_row_is_left_out(void **state)
 {
   (void)state;
@@ -174,6 +198,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_held_out_are_scored_in_units_of_the_target),
+      cmocka_unit_test(parts_are_rows_dealt_in_turn),
       cmocka_unit_test(without_rows_held_out_each_training_row_is_left_out),
       cmocka_unit_test(rows_left_out_lack_what_they_lacked),
       cmocka_unit_test(rows_that_the_fit_knows_are_scored_by_parameters_that_do_not),
