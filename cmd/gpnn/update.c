@@ -239,7 +239,7 @@ enum gpnn_status update(const struct cli *cli, const char *model, const char *ta
   if (!gpnn_index_has_parameters(model) || gpnn_index_is_model(model))
     return gpnn_fail(err, GPNN_EMISMATCH, "%s: is not a model that gpnn keeps", model);
   enum gpnn_status status = lock(model, &fd, err);
-  if (status == GPNN_OK) status = places_open(&places, table, NULL, model, "-", err);
+  if (status == GPNN_OK) status = places_open(&places, table, NULL, model, "-", NULL, err);
   if (status == GPNN_OK) status = run(&(struct job){cli, model, table, &places.working}, err);
   places_close(&places);
   if (fd >= 0) close(fd);
