@@ -6,11 +6,14 @@
  *   total   the share that is left if all other columns are known: its own, and that of all
  *           interactions that it takes part in
  *
- * Both are estimated as Jansen (1999) does, from quasi-random points (stats/halton.h) A and B, and
- * C, which is A with the column of B: total = mean (f(A) - f(C))^2 / (2 V), first = 1 - mean (f(B)
- * - f(C))^2 / (2 V) - (1 - total) r,   r = 1 - mean (f(A) - f(B))^2 / (2 V), where V is the
- * variance of f at the points of A and B or, in the second term of 'first', of B and C.  r is 0 but
- * for chance, which it has in common with that term as far as A and C agree.
+ * Both are estimated as Jansen (1999) does, from f at quasi-random points (stats/halton.h) a and b,
+ * and at c, which is a with the column of b:
+ *
+ *   total = mean (fa - fc)^2 / (2 V)
+ *   first = 1 - mean (fb - fc)^2 / (2 V) - (1 - total) r,   r = 1 - mean (fa - fb)^2 / (2 V)
+ *
+ * where V is the variance of f at a and b or, in the second term of 'first', at b and c.  r is 0
+ * but for chance, which it has in common with that term as far as a and c agree.
  *
  * Source: gpnn-methods-explain(7), equations 22.7 to 22.10.
  *

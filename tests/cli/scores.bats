@@ -61,7 +61,7 @@ rmse() {
     gpnn-index -q -y y -x a,b,flag --calibration-rows 0 -o "$map.gpi" "$map.tsv"
     for scores in only both; do
       fit --input-scores "$scores" --kernel matern32 --ard yes -m 30 -o "$map.par" "$map.gpi"
-      [[ $map != same ]] || cp same.par "$scores.par"
+      [[ $map != same ]] || grep -v '^index' same.par >"$scores.par" # parameters for any table
       gpnn-predict -q "$map.gpi" -p "$scores.par" "$map.tsv" 2>"err" | awk -F '\t' '{ print $2, $3 }' >"$map-$scores.out"
     done
   done
