@@ -14,9 +14,10 @@
  * all rows.
  *
  * A small dataset, up to GPNN_CHOOSE_EXACT rows, has candidates that need no approximation: kernels
- * under ARD, fitted by the likelihood of all rows together, and predicting from all rows.  Under
- * normal effort they replace the others, unless the rows suffice to learn a rotation.  They are not
- * tried under a Gaussian likelihood, whose results stay as they were.
+ * under ARD, fitted by the likelihood of all rows together, and predicting from all rows, then
+ * scores of the inputs, and where these are better all kernels with them.  Under normal effort they
+ * replace the others, unless the rows suffice to learn a rotation.  They are not tried under a
+ * Gaussian likelihood, whose results stay as they were.
  *
  * Large datasets are sampled, so that the time taken does not grow with them: candidates are
  * compared in a small sample; the best continues in a larger one, where a smoother kernel is tried

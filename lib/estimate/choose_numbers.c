@@ -188,6 +188,13 @@ static bool best_is_exact(const struct gpnn_choice *c)
   return best != NULL && best->candidate.exact;
 }
 
+static bool best_sees_scores(const struct gpnn_choice *c)
+{
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  return best != NULL && best->candidate.sight != GPNN_SIGHT_VALUE &&
+         best->candidate.rotate == GPNN_ROTATE_NONE;
+}
+
 /* ---- tables of candidates ------------------------------------------------------------------- */
 
 /*
@@ -264,6 +271,14 @@ static const struct gpnn_choose_row exact[] = {
     {gpnn_choice_has_scores, best_here_is_plain, GPNN_FROM_BEST_HERE, .sight = GPNN_SIGHT_SCORE},
 };
 
+/* The same with the other kernels where the best sees scores, as these have been tried with the
+ * best kernel alone: averages gain from errors that differ. */
+static const struct gpnn_choose_row exact_others[] = {
+    {kernel_is_open, best_sees_scores, GPNN_FROM_LEADER, .kernel = "matern32"},
+    {kernel_is_open, best_sees_scores, GPNN_FROM_LEADER, .kernel = "exp"},
+    {kernel_is_open, best_sees_scores, GPNN_FROM_LEADER, .kernel = "matern52"},
+};
+
 /* In the larger sample, where nearer rows may favour a smoother kernel. */
 static const struct gpnn_choose_row smoother[] = {
     {kernel_is_open, has_best, GPNN_FROM_BEST, .rougher = -1, .part = 2},
@@ -274,6 +289,7 @@ enum {
   N_HARDER = sizeof harder / sizeof *harder,
   N_FAST = sizeof fast / sizeof *fast,
   N_EXACT = sizeof exact / sizeof *exact,
+  N_EXACT_OTHERS = sizeof exact_others / sizeof *exact_others,
   N_SMOOTHER = sizeof smoother / sizeof *smoother,
 };
 
@@ -398,6 +414,7 @@ static enum gpnn_status race_exact(struct gpnn_choice *c, struct gpnn_error *err
   c->start.block_size = n_rows;
   c->start.neighbours = c->dataset->n;
   enum gpnn_status status = gpnn_choice_race(c, N_EXACT, exact, err);
+  if (status == GPNN_OK) status = gpnn_choice_race(c, N_EXACT_OTHERS, exact_others, err);
   c->start = start;
   return status;
 }
@@ -422,7 +439,9 @@ static size_t most(const struct gpnn_choice *c, bool is_sampled)
   size_t n = c->options->neighbours ? COMPARED : 0;
   if (is_sampled) n += WIDENED + N_SMOOTHER;
   if (c->options->effort == GPNN_EFFORT_FAST) return n + gpnn_choice_count_open(c, N_FAST, fast);
-  if (exact_is_open(c)) n += gpnn_choice_count_open(c, N_EXACT, exact);
+  if (exact_is_open(c))
+    n += gpnn_choice_count_open(c, N_EXACT, exact) +
+         gpnn_choice_count_open(c, N_EXACT_OTHERS, exact_others);
   return n + gpnn_choice_count_open(c, N_NORMAL, normal) +
          gpnn_choice_count_open(c, N_HARDER, harder);
 }
