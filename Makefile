@@ -53,7 +53,7 @@ HARDENING := -fPIE -fstack-protector-strong -fstack-clash-protection \
   $(if $(filter aarch64%,$(MACHINE)),-mbranch-protection=standard)
 # A tool leaves out what it does not call; most of what is left is FAISS.
 SECTIONS := -ffunction-sections -fdata-sections
-HARD_LINKS := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
+HARD_LINKS := -pie -Wl,--as-needed -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
 OURS := -I. -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -pthread -fopenmp-simd \
@@ -106,6 +106,7 @@ PUBLIC_HEADERS = $(eval PUBLIC_HEADERS := version.h $(patsubst lib/%,%,$(filter 
 PUBLIC_FILES = $(PUBLIC_HEADERS:%=$(PUBLIC)/gpnn/%)
 TOOLS := $(patsubst cmd/%.c,%,$(wildcard cmd/*.c))
 CMD_COMMON := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/common/*.c))
+CMD_LIB := $(BUILD)/libcmd.a
 # A tool that needs more than one file has a folder: gpnn has cmd/gpnn, and gpnn-fit cmd/fit.  A mode
 # of gpnn-grid is gpnn-predict with more options.
 folders_of = cmd/$(1:gpnn-%=%) $(if $(filter gpnn-grid,$1),cmd/predict)
@@ -134,7 +135,10 @@ all: $(LIB) $(PROGRAMS) $(COMPLETIONS) ## build the library, the tools and their
 
 tests: all $(UNIT_TESTS) $(FUZZ_TESTS) $(INJECT) ## build what the tests need as well
 
+# An archive hands a tool the objects that it needs.
 $(LIB): $(LIB_OBJECTS)
+$(CMD_LIB): $(CMD_COMMON)
+$(LIB) $(CMD_LIB):
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
@@ -182,7 +186,7 @@ $(BUILD)/%.o: %.cc | $(VERSION_H) $(BUILD)/libraries
 	$(Q)$(if $(localise),$(localise) $@)
 
 .SECONDEXPANSION:
-$(BUILD)/bin/%: $(BUILD)/cmd/%.o $$(call own_objects,%) $(CMD_COMMON) $(LIB)
+$(BUILD)/bin/%: $(BUILD)/cmd/%.o $$(call own_objects,%) $(CMD_LIB) $(LIB)
 	$(call say,LD)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $^ -Wl,--gc-sections $(ALL_LDFLAGS) $(ALL_LIBS) -o $@

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "cmd/common/open.h"
+#include "cmd/common/table.h"
 #include "kernel/covariance.h"
 #include "linalg/blas_threads.h"
 #include "linalg/cholesky.h"
@@ -218,7 +219,7 @@ static enum gpnn_status solve(struct linear *run, struct gpnn_error *err)
   if (status == GPNN_OK) status = begin(run, table, err);
   while (status == GPNN_OK) status = solve_row(run, table, err);
   status = cli_close_output(run->output, status == GPNN_END ? GPNN_OK : status, err);
-  if (status == GPNN_OK) warn_if_torn(cli, table);
+  if (status == GPNN_OK) table_warn_if_torn(cli, table);
   gpnn_table_close(table);
   return status;
 }

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "cmd/absorb/absorb.h"
+#include "cmd/common/table.h"
 #include "dataset/reader.h"
 
 #define ROW_NOISE "row_noise"
@@ -182,7 +183,7 @@ enum gpnn_status absorb_write_rows(struct absorbing *r, struct gpnn_error *err)
   if (status == GPNN_OK) status = write_own_rows(&w, err);
   if (status == GPNN_OK) status = write_answers(&w, r, rows, err);
   status = cli_close_output(w.output, status, err);
-  if (status == GPNN_OK) warn_if_torn(r->cli, w.own);
+  if (status == GPNN_OK) table_warn_if_torn(r->cli, w.own);
   gpnn_table_close(w.own);
   free(w.names);
   free(w.at);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "cmd/common/cli.h"
-#include "cmd/common/pool.h"
+#include "cmd/common/ids.h"
 #include "combine/combine.h"
 
 /* Numbers beyond this are refused: sums of their squares would not be finite. */

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "cmd/combine/combine.h"
 #include "cmd/common/open.h"
+#include "cmd/common/table.h"
 #include "table/columns.h"
 
 /* Where the columns of a table are; SIZE_MAX: it has no such column. */
@@ -230,7 +231,7 @@ enum gpnn_status combine_read(const struct cli *cli, const struct combine_argume
   if (status == GPNN_OK) status = find_columns(&r, err);
   if (status == GPNN_OK) status = name_target(&r, table, err);
   if (status == GPNN_OK) status = read_rows(&r, table, err);
-  if (status == GPNN_OK) warn_if_torn(cli, r.table);
+  if (status == GPNN_OK) table_warn_if_torn(cli, r.table);
   gpnn_table_close(r.table);
   return status == GPNN_OK && first != NULL ? follow(a, first, table, err) : status;
 }
@@ -300,7 +301,7 @@ enum gpnn_status combine_read_truth(const struct cli *cli, const struct combine_
                                          : gpnn_table_open(&r.table, path, &cli->table, err);
   if (status == GPNN_OK) status = find_truth(&r, first, err);
   if (status == GPNN_OK) status = read_truths(&r, first, read, err);
-  if (status == GPNN_OK) warn_if_torn(cli, r.table);
+  if (status == GPNN_OK) table_warn_if_torn(cli, r.table);
   gpnn_table_close(r.table);
   if (status == GPNN_OK)
     *truth = read;

@@ -17,6 +17,9 @@
 #include "cmd/common/signals.h"
 #include "linalg/blas_threads.h"
 
+/* A tool is linked with a BLAS only if it needs one. */
+#pragma weak gpnn_blas_single_thread
+
 /* ---- the process -------------------------------------------------------------------------- */
 
 /* If a standard stream is closed, the next file opened would get its number, and our messages would
@@ -145,7 +148,7 @@ static bool begin(struct cli *cli, void *arguments, int argc, char **argv, int *
   cli->table.has_header = !cli->asked.no_header;
   gpnn_threads_unbind();
   cli->threads = cli->asked.threads != 0 ? (int)cli->asked.threads : gpnn_threads_available();
-  gpnn_blas_single_thread();
+  if (gpnn_blas_single_thread != NULL) gpnn_blas_single_thread();
   progress_mode(cli->asked.progress == CLI_PROGRESS_ALWAYS,
                 cli->asked.progress == CLI_PROGRESS_NEVER);
   return true;

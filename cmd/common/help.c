@@ -80,8 +80,13 @@ void cli_print_help(const struct cli_tool *tool, size_t n, const struct cli_row 
          *mode != '\0' ? mode + 1 : "");
 }
 
+/* A tool is linked with the libraries that it needs: these do not need them. */
+#pragma weak gpnn_search_engine_version
+#pragma weak gpnn_blas_version
+
 void cli_print_version(const struct cli_tool *tool)
 {
-  printf("%s (gpnn) %s\nparameters format 1, index format 1\nFAISS %s\n%s\n", tool->name,
-         GPNN_VERSION, gpnn_search_engine_version(), gpnn_blas_version());
+  printf("%s (gpnn) %s\nparameters format 1, index format 1\n", tool->name, GPNN_VERSION);
+  if (gpnn_search_engine_version != NULL) printf("FAISS %s\n", gpnn_search_engine_version());
+  if (gpnn_blas_version != NULL) printf("%s\n", gpnn_blas_version());
 }

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/list.h"
@@ -249,12 +248,6 @@ enum gpnn_status open_table(const struct cli *cli, const struct gpnn_dataset *da
   return gpnn_table_open(table, path, &options, err);
 }
 
-void warn_if_torn(const struct cli *cli, const struct gpnn_table *table)
-{
-  if (table != NULL && gpnn_table_is_torn(table))
-    cli_warn(cli, "%s: the last line has no end: was the file cut off?", gpnn_table_name(table));
-}
-
 enum gpnn_status open_single(const struct cli *cli, const char *parameters_path, const char *target,
                              const char *advice, struct opened *opened, struct gpnn_model **model,
                              struct gpnn_error *err)
@@ -269,12 +262,6 @@ enum gpnn_status open_single(const struct cli *cli, const char *parameters_path,
     status = gpnn_fail(err, GPNN_EINVAL, "%s has %zu targets: choose one of them by --targets",
                        path, opened->n);
   return status == GPNN_OK ? open_model(cli, opened, 0, 1, &options, model, err) : status;
-}
-
-bool open_can_reread(const char *path)
-{
-  struct stat st;
-  return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 void open_release(struct opened *opened)

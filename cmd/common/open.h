@@ -82,17 +82,11 @@ GPNN_MUST_CHECK enum gpnn_status open_single(const struct cli *cli, const char *
                                              struct opened *opened, struct gpnn_model **model,
                                              struct gpnn_error *err);
 
-/* True if what is at 'path' can be read more than once: it is a regular file. */
-bool open_can_reread(const char *path);
-
 /* Opens a table that is to be read by the columns of 'dataset': it is written as its training table
  * is, unless the command line says otherwise; where that had no names, it need not have any. */
 GPNN_MUST_CHECK enum gpnn_status open_table(const struct cli *cli,
                                             const struct gpnn_dataset *dataset, const char *path,
                                             struct gpnn_table **table, struct gpnn_error *err);
-
-/* Warns if a table (NULL: none) that was read to its end may have gone on once. */
-void warn_if_torn(const struct cli *cli, const struct gpnn_table *table);
 
 void open_release(struct opened *opened);
 

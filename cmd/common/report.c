@@ -45,10 +45,3 @@ void report_distances(const struct cli *cli, const struct gpnn_counts *counts,
   else if (calibration->has_distance)
     cli_note(cli, "%.3g %% of the rows lie " REPORT_FAR, share);
 }
-
-void report_left_out(const struct cli *cli, const struct gpnn_table *table, size_t n,
-                     const char *what)
-{
-  if (n == 0) return;
-  cli_warn(cli, "%s: %zu rows without %s left out", gpnn_table_name(table), n, what);
-}

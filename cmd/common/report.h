@@ -27,8 +27,4 @@ void report_counts(const struct cli *cli, const struct gpnn_counts *counts);
 void report_distances(const struct cli *cli, const struct gpnn_counts *counts,
                       const struct gpnn_calibration *calibration);
 
-/* Warns of 'n' rows of 'table' left out because they have no 'what'. */
-void report_left_out(const struct cli *cli, const struct gpnn_table *table, size_t n,
-                     const char *what);
-
 #endif

@@ -1,6 +1,7 @@
 #include "cmd/common/rows.h"
 
 #include "cmd/common/open.h"
+#include "cmd/common/table.h"
 
 enum gpnn_status rows_read(const struct cli *cli, const char *path,
                            const struct gpnn_channel *channel, bool inputs_only,
@@ -23,7 +24,7 @@ enum gpnn_status rows_read(const struct cli *cli, const char *path,
              rows->n_unseen == 1 ? "is" : "are");
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no rows %s", gpnn_table_name(table), purpose);
-  if (status == GPNN_OK) warn_if_torn(cli, table);
+  if (status == GPNN_OK) table_warn_if_torn(cli, table);
   gpnn_table_close(table);
   if (status == GPNN_OK && !inputs_only) gpnn_reader_rows_shuffle(rows, dataset->d, cli->seed);
   return status;

@@ -7,6 +7,7 @@
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/report.h"
+#include "cmd/common/table.h"
 #include "cmd/eval/monitor.h"
 #include "dataset/index.h"
 #include "table/columns.h"
@@ -204,7 +205,7 @@ static enum gpnn_status check_rows(struct run *r, struct gpnn_error *err)
     const struct scores_cell *cell = &r->scores.all.cells[t];
     any = any || scores_count(cell) > 0;
     about.target = r->predictions.targets[t].name;
-    report_left_out(&about, r->table, r->n_left_out[t], "truth or prediction");
+    table_warn_left_out(&about, r->table, r->n_left_out[t], "truth or prediction");
     if (cell->classes != NULL)
       check_probabilities(&about, gpnn_table_name(r->table), cell->classes);
   }
@@ -244,7 +245,7 @@ static enum gpnn_status evaluate(struct run *r, struct gpnn_error *err)
     status = read_row(r, err);
   }
   if (status != GPNN_END) return status;
-  warn_if_torn(r->cli, r->table);
+  table_warn_if_torn(r->cli, r->table);
   status = check_rows(r, err);
   if (status == GPNN_OK && r->a->monitor != NULL)
     return monitor_finish(&r->monitor, r->cli, r->a,

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "cmd/common/report.h"
+#include "cmd/common/table.h"
 #include "cmd/explain/explain.h"
 #include "dataset/missing.h"
 #include "dataset/reader.h"
@@ -419,7 +420,7 @@ static void report(const struct listing *l)
   if (l->is_warped)
     cli_note(cli, "parts add up to the latent function, of which the mean is another function");
   report_counts(cli, &l->counts);
-  warn_if_torn(cli, l->table);
+  table_warn_if_torn(cli, l->table);
 }
 
 static void release(struct listing *l)

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "cmd/common/open.h"
 #include "cmd/common/skip.h"
+#include "cmd/common/table.h"
 #include "container/state.h"
 #include "dataset/reader.h"
 #include "dataset/sample.h"
@@ -332,7 +333,7 @@ static enum gpnn_status read_like(const struct cli *cli, const char *path,
   if (status == GPNN_OK) status = skip_check(cli, SKIP_ALL, table, &rows->skipped, rows->n, err);
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no rows", gpnn_table_name(table));
-  if (status == GPNN_OK) warn_if_torn(cli, table);
+  if (status == GPNN_OK) table_warn_if_torn(cli, table);
   gpnn_table_close(table);
   return status;
 }

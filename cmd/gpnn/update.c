@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "cmd/common/signals.h"
+#include "cmd/common/table.h"
 #include "cmd/gpnn/findings.h"
 #include "cmd/gpnn/steps.h"
 
@@ -234,7 +235,7 @@ enum gpnn_status update(const struct cli *cli, const char *model, const char *ta
 {
   struct places places = {0};
   int fd = -1;
-  if (!open_can_reread(table))
+  if (!table_can_reread(table))
     return gpnn_fail(err, GPNN_EINVAL, "%s: is read twice, so it has to be a file", table);
   if (!gpnn_index_has_parameters(model) || gpnn_index_is_model(model))
     return gpnn_fail(err, GPNN_EMISMATCH, "%s: is not a model that gpnn keeps", model);

@@ -10,6 +10,7 @@
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
 #include "cmd/common/skip.h"
+#include "cmd/common/table.h"
 #include "cmd/grid/grid.h"
 #include "dataset/grid_reading.h"
 #include "dataset/index.h"
@@ -219,7 +220,7 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
   enum gpnn_status status = cli_try_output(a->output, &unfinished, err);
   if (status == GPNN_OK) status = gpnn_table_open(&table, cli_operand(cli, 0), &cli->table, err);
   if (status == GPNN_OK) status = index_table(cli, a, table, err);
-  if (status == GPNN_OK) warn_if_torn(cli, table);
+  if (status == GPNN_OK) table_warn_if_torn(cli, table);
   gpnn_table_close(table);
   return status;
 }

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "cmd/common/json.h"
 #include "cmd/common/open.h"
+#include "cmd/common/table.h"
 #include "cmd/index/index_private.h"
 #include "container/container.h"
 #include "dataset/grown.h"
@@ -96,7 +97,7 @@ static enum gpnn_status add(const struct cli *cli, const struct index_arguments 
   if (status == GPNN_OK) status = gpnn_grown_read(grown, table, a->skip_bad != SKIP_NONE, err);
   if (status == GPNN_OK)
     status = skip_check(cli, a->skip_bad, table, &grown->skipped, grown->n_added, err);
-  if (status == GPNN_OK) warn_if_torn(cli, table);
+  if (status == GPNN_OK) table_warn_if_torn(cli, table);
   gpnn_table_close(table);
   return status;
 }

@@ -13,6 +13,7 @@
 #include "cmd/common/pack.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
+#include "cmd/common/table.h"
 #include "dataset/index.h"
 
 enum { PAPER_CALIBRATION_ROWS = 1000 };
@@ -197,7 +198,7 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
     status = index_write(cli, a->output, &training.dataset, NULL, &a->search, err);
   }
   gpnn_training_release(&training);
-  if (status == GPNN_OK) warn_if_torn(cli, table);
+  if (status == GPNN_OK) table_warn_if_torn(cli, table);
   gpnn_table_close(table);
   return status;
 }

@@ -14,6 +14,7 @@
 #include "cmd/common/json.h"
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
+#include "cmd/common/table.h"
 #include "profile/profile.h"
 #include "table/schema.h"
 
@@ -273,7 +274,7 @@ static bool report_from_later(const struct cli *cli, const struct index_argument
 {
   struct index_changes changes = {.drop = NULL};
   const struct reread reread = {cli_operand(cli, 0), 0};
-  if (!open_can_reread(reread.path)) return false;
+  if (!table_can_reread(reread.path)) return false;
   bool begins_later = find_beginning(cli, reread.path, &changes, NULL) == GPNN_OK &&
                       (changes.comment != NULL || changes.skip_lines > 0 || changes.no_header);
   bool told = begins_later && survey(&changes, cli, a, &reread, why, NULL) == GPNN_OK;
@@ -307,7 +308,7 @@ enum gpnn_status survey_report_classes(const struct cli *cli, const struct index
   const struct gpnn_error why = *err;
   struct index_changes changes = {.drop = NULL};
   const struct reread reread = {cli_operand(cli, 0), 0};
-  if (a->roles.target != NULL || !open_can_reread(reread.path)) return why.status;
+  if (a->roles.target != NULL || !table_can_reread(reread.path)) return why.status;
   struct gpnn_error stuck = {.status = GPNN_OK};
   bool told =
       survey(&changes, cli, a, &reread, why.text, &stuck) != GPNN_OK && stuck.text[0] == '\0';

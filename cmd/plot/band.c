@@ -7,6 +7,7 @@
 #include "base/compare.h"
 #include "base/memory.h"
 #include "cmd/common/report.h"
+#include "cmd/common/table.h"
 #include "cmd/plot/plot.h"
 #include "stats/scatter.h"
 #include "stats/student.h"
@@ -117,7 +118,7 @@ static enum gpnn_status read_rows(struct plot *plot, struct band *b, struct gpnn
   enum gpnn_status status = GPNN_OK;
   while (status == GPNN_OK) status = read_row(plot, b, err);
   if (status != GPNN_END) return status;
-  report_left_out(plot->cli, plot->table, b->n_left_out, "input or prediction");
+  table_warn_left_out(plot->cli, plot->table, b->n_left_out, "input or prediction");
   if (b->n == 0)
     return gpnn_fail(err, GPNN_EDATA, "%s: no row with an input and a prediction",
                      gpnn_table_name(plot->table));

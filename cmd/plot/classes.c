@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/report.h"
+#include "cmd/common/table.h"
 #include "cmd/plot/plot.h"
 #include "stats/binomial.h"
 #include "stats/classification.h"
@@ -75,7 +76,7 @@ static enum gpnn_status count(struct plot *plot, bool ranks, struct counted *c,
     status = read_row(plot, c, err);
   }
   if (status != GPNN_END) return status;
-  report_left_out(plot->cli, plot->table, c->n_left_out, "truth or prediction");
+  table_warn_left_out(plot->cli, plot->table, c->n_left_out, "truth or prediction");
   if (c->counts.n > 0) return GPNN_OK;
   return gpnn_fail(err, GPNN_EDATA, "%s: no row with a truth and a prediction",
                    gpnn_table_name(plot->table));

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "cmd/common/report.h"
+#include "cmd/common/table.h"
 #include "cmd/plot/plot.h"
 #include "stats/power_law.h"
 #include "table/columns.h"
@@ -189,7 +190,7 @@ static enum gpnn_status read_rows(struct plot *plot, struct curve *c, struct gpn
   enum gpnn_status status = GPNN_OK;
   while (status == GPNN_OK) status = read_row(plot, c, err);
   if (status != GPNN_END) return status;
-  report_left_out(plot->cli, plot->table, c->n_missing, "a value");
+  table_warn_left_out(plot->cli, plot->table, c->n_missing, "a value");
   if (c->n_zero > 0)
     cli_warn(plot->cli, "%s: %zu values cannot be drawn on logarithmic axes and are left out", name,
              c->n_zero);

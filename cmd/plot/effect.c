@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "cmd/common/report.h"
+#include "cmd/common/table.h"
 #include "cmd/plot/plot.h"
 #include "table/columns.h"
 #include "table/date.h"
@@ -124,7 +125,7 @@ static enum gpnn_status read_rows(struct plot *plot, struct effect *f, struct gp
   enum gpnn_status status = GPNN_OK;
   while (status == GPNN_OK) status = read_row(plot, f, err);
   if (status != GPNN_END) return status;
-  report_left_out(plot->cli, plot->table, f->n_left_out, "an effect");
+  table_warn_left_out(plot->cli, plot->table, f->n_left_out, "an effect");
   if (f->n == 0) return gpnn_fail(err, GPNN_EDATA, "%s: no row with an effect", name);
   for (size_t a = 0; a < f->n_axes; a++) {
     f->scale[a] = place_all(f, a, NUMBERS) ? NUMBERS : place_all(f, a, DATES) ? DATES : LEVELS;

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "cmd/common/report.h"
+#include "cmd/common/table.h"
 #include "cmd/plot/plot.h"
 #include "table/columns.h"
 
@@ -222,7 +223,7 @@ static enum gpnn_status read_rows(struct plot *plot, struct reader *r, struct gp
   enum gpnn_status status = GPNN_OK;
   while (status == GPNN_OK) status = read_row(plot, r, err);
   if (status != GPNN_END) return status;
-  report_left_out(plot->cli, plot->table, r->n_left_out, "a parameter varied or a value");
+  table_warn_left_out(plot->cli, plot->table, r->n_left_out, "a parameter varied or a value");
   if (r->l->n == 0 && r->quantity != SIZE_MAX && plot->o->y != NULL)
     return gpnn_fail(err, GPNN_EDATA, "%s: no row with a value of a quantity in --truth",
                      gpnn_table_name(plot->table));

@@ -6,6 +6,7 @@
 #include "base/compare.h"
 #include "base/memory.h"
 #include "cmd/common/report.h"
+#include "cmd/common/table.h"
 #include "cmd/plot/plot.h"
 #include "stats/scatter.h"
 #include "table/columns.h"
@@ -158,7 +159,7 @@ static enum gpnn_status read_rows(struct plot *plot, struct map *m, struct gpnn_
   enum gpnn_status status = GPNN_OK;
   while (status == GPNN_OK) status = read_row(plot, m, err);
   if (status != GPNN_END) return status;
-  report_left_out(plot->cli, plot->table, m->n_left_out, "inputs or prediction");
+  table_warn_left_out(plot->cli, plot->table, m->n_left_out, "inputs or prediction");
   if (m->xs.n == 0)
     return gpnn_fail(err, GPNN_EDATA, "%s: no row with inputs and a prediction",
                      gpnn_table_name(plot->table));

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/report.h"
+#include "cmd/common/table.h"
 #include "cmd/plot/plot.h"
 #include "table/columns.h"
 
@@ -81,7 +82,7 @@ enum gpnn_status plot_predictions(struct plot *plot, const struct gpnn_predictio
     if (status != GPNN_OK) return status;
   }
   if (status != GPNN_END) return status;
-  report_left_out(plot->cli, plot->table, n_left_out, "truth or prediction");
+  table_warn_left_out(plot->cli, plot->table, n_left_out, "truth or prediction");
   if (n > 0) return GPNN_OK;
   return gpnn_fail(err, GPNN_EDATA, "%s: no row with a truth and a prediction",
                    gpnn_table_name(plot->table));

@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "cmd/common/open.h"
 #include "cmd/common/signals.h"
+#include "cmd/common/table.h"
 
 extern char **environ;
 
@@ -267,7 +268,7 @@ out:
   script_release(&plot->body);
   script_release(&script);
   gpnn_child_release(&gnuplot);
-  if (status == GPNN_OK) warn_if_torn(plot->cli, plot->table);
+  if (status == GPNN_OK) table_warn_if_torn(plot->cli, plot->table);
   gpnn_table_close(plot->table);
   return status;
 }

@@ -1,4 +1,5 @@
 #include "cmd/predict/source.h"
+#include "cmd/common/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,7 +200,7 @@ void source_report(const struct source *s, size_t n_rows)
   char why[GPNN_SKIPPED_BYTES];
   if (s->table == NULL) return;
   const char *name = gpnn_table_name(s->table);
-  warn_if_torn(s->cli, s->table);
+  table_warn_if_torn(s->cli, s->table);
   if (n_rows == 0) cli_warn(s->cli, "%s: has no rows", name);
   if (s->skipped.n > 0)
     cli_warn(s->cli, "%s: %zu of %zu rows have no prediction%s: %s", name, s->skipped.n, n_rows,

@@ -12,6 +12,7 @@
 #include "cmd/common/progress.h"
 #include "cmd/common/report.h"
 #include "cmd/common/signals.h"
+#include "cmd/common/table.h"
 #include "dataset/index.h"
 #include "dataset/reader.h"
 #include "linalg/blas_threads.h"
@@ -125,7 +126,7 @@ static enum gpnn_status read_points(const struct cli *cli, const struct gpnn_dat
     status = gpnn_reader_rows_read(rows, dataset, table, true, false, false, err);
   if (status == GPNN_OK && rows->n == 0)
     status = gpnn_fail(err, GPNN_EDATA, "%s: no inducing points", gpnn_table_name(table));
-  if (status == GPNN_OK) warn_if_torn(cli, table);
+  if (status == GPNN_OK) table_warn_if_torn(cli, table);
   gpnn_table_close(table);
   if (status == GPNN_OK && rows->n > dataset->n)
     status = gpnn_fail(err, GPNN_EDATA, "%s: %zu inducing points, but %zu training rows",

@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "cmd/common/open.h"
 #include "cmd/common/progress.h"
+#include "cmd/common/table.h"
 #include "table/columns.h"
 
 struct run {
@@ -160,7 +161,7 @@ static enum gpnn_status reopen(struct run *r, const char *path, bool is_copy,
   options.delimiter = gpnn_table_delimiter(r->table);
   options.has_header = gpnn_table_has_header(r->table);
   if (is_copy) options.skip_lines = 0;
-  warn_if_torn(r->cli, r->table);
+  table_warn_if_torn(r->cli, r->table);
   gpnn_table_close(r->table);
   r->table = NULL;
   return gpnn_table_open(&r->table, is_copy ? "-" : path, &options, err);
@@ -210,7 +211,7 @@ static enum gpnn_status first_pass(struct run *r, struct gpnn_error *err)
   r->header = gpnn_copy_text(header.text, header.length);
   if (r->header == NULL) return gpnn_fail_memory(err, "for the header");
   status = find_columns(r, err);
-  if (status == GPNN_OK && !open_can_reread(path)) status = spool_new(&spool, err);
+  if (status == GPNN_OK && !table_can_reread(path)) status = spool_new(&spool, err);
   if (status == GPNN_OK) status = count_rows(r, spool, err);
   if (spool != NULL && status == GPNN_OK) status = spool_rewind(spool, err);
   if (spool != NULL) fclose(spool);

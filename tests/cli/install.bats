@@ -188,3 +188,19 @@ END
   [[ $output == *' T gpnn_predict'* ]]
   assert_equal "$(awk 'NF == 3 && $3 !~ /^gpnn_/ { print $3 }' <<<"$output")" ""
 }
+
+@test "a tool is linked with the libraries that it needs, and where that is a BLAS keeps it to one thread" {
+  [[ -z $(sanitizers) ]] || skip "sanitizers keep more"
+  local name
+  for name in gpnn-split gpnn-combine gpnn-plot; do
+    run -0 readelf --dynamic "$GPNN_BUILD/bin/$name"
+    [[ $output == *libz* && $output != *blas* ]] || complain "$name needs a BLAS"
+    run -0 "$GPNN_BUILD/bin/$name" --version
+    [[ $output != *FAISS* && $output != *BLAS* ]] || complain "$name has what it does not need"
+  done
+  for name in "$GPNN_BUILD"/bin/gpnn*; do
+    if nm "$name" | grep -qE ' U (cblas_|LAPACKE_|openblas_)'; then
+      nm "$name" | grep -q ' T gpnn_blas_single_thread' || complain "$name leaves its BLAS alone"
+    fi
+  done
+}
