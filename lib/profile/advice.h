@@ -8,24 +8,24 @@
  *
  *   numbers     at least four fifths of the cells that have a value can be read as numbers
  *   dates       at least four fifths are dates in one format
- *   category    other texts, at most 20 different ones, and on average five rows to each
- *   coded       other texts, of more kinds, at most 100 000, and on average two rows to each; where
- * a target is of more than two classes, or the user made it classes, a category of at most 50, and
- * on average five rows to each classes     in a target, texts that are more than half of the
- * values, of 2 to 999 kinds, and on average two rows or more to each dropped     texts that are all
- * different, more of them than in a coded column, or always the same; numbers that count the rows,
- * in a column named like an id; numbers in several units, or with another decimal mark than other
- * columns have; columns without any value, and unless rows may lack inputs those that lack it in
- * more than half of the rows: keeping such a column would cost more rows than it describes missing
- * texts such as n/a in columns of numbers or dates, unless a category has them too; numbers such as
- * -999 that occur at least twice and are farther from all other numbers of the column than these
- * are from each other rows        those that still lack a value, and may not, are left out; if
- * these are more than half, inputs are dropped, those that lack most values first, until they are
- * not
+ *   category    other texts, at most 20 different ones, and on average five rows to each; at most
+ *               50 where a target is of more than two classes, or the user made it classes
+ *   coded       other texts of more kinds, at most 100 000, and on average two rows to each
+ *   classes     in a target, texts that are more than half of the values, of 2 to 999 kinds, and on
+ *               average two rows or more to each
+ *   dropped     texts that are all different, more of them than in a coded column, or always the
+ *               same; numbers that count the rows, in a column named like an id; numbers in several
+ *               units, or with another decimal mark than other columns have; columns without any
+ *               value, and, unless rows may lack inputs, those that lack it in more than half of
+ *               the rows: keeping such a column would cost more rows than it describes
+ *   missing     texts such as n/a in columns of numbers or dates, unless a category has them too;
+ *               numbers such as -999 that occur at least twice and are farther from all other
+ *               numbers of the column than these are from each other
+ *   rows        those that still lack a value, and may not, are left out; if these are more than
+ *               half, inputs are dropped, those that lack most values first, until they are not
  *
- * If the target was not asked for and is neither numbers nor classes, it becomes the last column of
- * numbers.
- * Nothing that the user asked for is changed.
+ * Nothing that the user asked for is changed, and no other target is ever chosen in place of one
+ * that is neither numbers nor classes.
  *
  * Threads: a finished advice is read-only and may be shared.
  */
