@@ -131,6 +131,32 @@ static int print_and_end(const struct cli *cli, size_t n, const struct cli_row r
   return EXIT_WORK;
 }
 
+/* Sets the limit of --memory for this tool and those that it runs: the system then refuses more,
+ * wherever it is asked for, and whoever knows a need beforehand finds the limit there.  Files that
+ * are mapped do not count, as the system may take their pages back. */
+static bool limit_memory(const struct cli *cli)
+{
+  struct rlimit limit;
+  rlim_t asked = (rlim_t)cli->asked.memory;
+  if (asked == 0) return true;
+  bool done = getrlimit(RLIMIT_DATA, &limit) == 0;
+  if (done && (limit.rlim_cur == RLIM_INFINITY || asked < limit.rlim_cur)) {
+    limit.rlim_cur = asked;
+    done = setrlimit(RLIMIT_DATA, &limit) == 0;
+  }
+  return done ||
+         cli_refuse(cli, "option --memory: the system cannot set a limit: %s", strerror(errno));
+}
+
+/* The limit as it was given, or NULL. */
+static const char *memory_given(const struct cli *cli)
+{
+  const char *text = NULL;
+  for (size_t i = 0; i < cli->n_as_given; i++)
+    if (strcmp(cli->as_given[i].option->name, "memory") == 0) text = cli->as_given[i].text;
+  return text;
+}
+
 /* Reads the command line.  True to go on; false when the tool is done already (--help, --version,
  * a mistake), with the exit status in '*status', which is EXIT_USAGE before. */
 static bool begin(struct cli *cli, void *arguments, int argc, char **argv, int *status)
@@ -144,7 +170,7 @@ static bool begin(struct cli *cli, void *arguments, int argc, char **argv, int *
     *status = print_and_end(cli, n, rows);
     return false;
   }
-  if (!check_operands(cli)) return false;
+  if (!check_operands(cli) || !limit_memory(cli)) return false;
   cli->table.has_header = !cli->asked.no_header;
   gpnn_threads_unbind();
   cli->threads = cli->asked.threads != 0 ? (int)cli->asked.threads : gpnn_threads_available();
@@ -220,8 +246,11 @@ static int end(const struct cli *cli, enum gpnn_status status, const struct gpnn
     return done == EXIT_SUCCESS && cli->warnings->has_alarm ? EXIT_LIMIT : done;
   }
   bool is_usage = status == GPNN_EINVAL, has_text = err->text[0] != '\0';
+  const char *allowed = status == GPNN_ENOMEM ? memory_given(cli) : NULL;
   if (has_text && is_usage) cli_refuse(cli, "%s", err->text);
-  if (has_text && !is_usage) cli_fail(cli, "%s", err->text);
+  if (has_text && !is_usage)
+    cli_fail(cli, "%s%s%s%s", err->text, allowed == NULL ? "" : " (--memory ",
+             allowed == NULL ? "" : allowed, allowed == NULL ? "" : ")");
   return is_usage ? EXIT_USAGE : status == GPNN_ELIMIT ? EXIT_LIMIT : EXIT_WORK;
 }
 

@@ -87,7 +87,7 @@ struct cli {
   struct {                                  /* as it was given, for cli.c */
     bool help, version, no_header, json;
     struct cli_list na;
-    size_t threads;
+    size_t threads, memory; /* memory in bytes; 0: not given */
     enum cli_progress progress;
   } asked;
   struct cli_time {

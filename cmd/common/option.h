@@ -32,6 +32,7 @@ enum cli_type {
   CLI_TYPE_AUTO,
   CLI_TYPE_REAL,
   CLI_TYPE_SEED,
+  CLI_TYPE_SIZE,
   CLI_TYPE_DELIMITER,
   CLI_TYPE_CHOICE,
   CLI_TYPE_CHOICES,
@@ -135,6 +136,9 @@ enum {
 /* uint64_t */
 #define CLI_SEED(letter, name, member, argument, ...) \
   CLI_ROW(SEED, letter, name, CLI_AT(uint64_t, member), argument, .help = __VA_ARGS__)
+/* size_t: bytes, as 500M, 1.5G or 2000000 */
+#define CLI_SIZE(letter, name, member, argument, ...) \
+  CLI_ROW(SIZE, letter, name, CLI_AT(size_t, member), argument, .help = __VA_ARGS__)
 /* char: one byte, or "tab" or "\t" for a tab */
 #define CLI_DELIMITER(letter, name, member, argument, ...) \
   CLI_ROW(DELIMITER, letter, name, CLI_AT(char, member), argument, .help = __VA_ARGS__)

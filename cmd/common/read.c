@@ -42,6 +42,8 @@ static const struct {
     {CLI_SEEDED, CLI_SEED('s', "seed", seed, "N", "seed of every random choice (1)")},
     {CLI_THREADS, CLI_COUNT('j', "threads", asked.threads, "N",
                             "threads (the cores this process may use)", 1, 1024)},
+    {0, CLI_SIZE(0, "memory", asked.memory, "SIZE",
+                 "memory at most, as in 2G (what the system allows)")},
     {CLI_PROGRESS, CLI_CHOICE(0, "progress", asked.progress, "WHEN", "progress line", when)},
     {CLI_REPORT, CLI_FLAG(0, "json", asked.json, "report as one JSON object on standard error")},
     {0, CLI_FLAG('q', "quiet", quiet, "no warnings")},

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,6 +52,22 @@ static bool set_seed(const struct cli *cli, const struct cli_row *row, const cha
   if (gpnn_number_read_u64(text, strlen(text), cli_value(row))) return true;
   return cli_refuse(cli, "option --%s: not a whole number from 0 to 2^64-1: \"%s\"", option->name,
                     text);
+}
+
+static bool set_size(const struct cli *cli, const struct cli_row *row, const char *text)
+{
+  static const char units[] = "KMGT"; /* powers of 1024 */
+  size_t length = strlen(text);
+  const char *unit = length == 0 ? NULL : strchr(units, text[length - 1]);
+  double size = 0, most = ldexp(1, 60);
+  char shown[GPNN_MASK_BYTES];
+  bool good = gpnn_number_read(text, length - (unit != NULL), &size) == GPNN_NUMBER_OK;
+  if (unit != NULL) size = ldexp(size, 10 * (int)(unit - units + 1));
+  if (!good || !(size >= 1 && size <= most))
+    return cli_refuse(cli, "option --%s: a size, as in 500M or 1.5G, not \"%s\"", row->option->name,
+                      gpnn_mask(shown, text, length));
+  *(size_t *)cli_value(row) = (size_t)size;
+  return true;
 }
 
 static bool set_probabilities(const struct cli *cli, const struct cli_row *row, const char *text)
@@ -226,6 +243,7 @@ static const struct {
     [CLI_TYPE_AUTO] = {set_auto, false},
     [CLI_TYPE_REAL] = {set_number, false},
     [CLI_TYPE_SEED] = {set_seed, false},
+    [CLI_TYPE_SIZE] = {set_size, true},
     [CLI_TYPE_DELIMITER] = {set_delimiter, false},
     [CLI_TYPE_CHOICE] = {set_choice, true},
     [CLI_TYPE_CHOICES] = {set_choices, true},

@@ -155,6 +155,7 @@ static const struct {
     {"comment", INDEX | PREDICT},
     {"seed", ALL},
     {"threads", ALL},
+    {"memory", ALL},
     {"progress", INDEX | FIT | PREDICT},
     {"quiet", ALL},
     {"verbose", ALL},

@@ -22,8 +22,8 @@ enum { FEW_HELD_OUT = 200 }; /* calibration then has to estimate anyway */
 
 bool update_resolve(const struct cli *cli)
 {
-  static const char *const allowed[] = {"update", "threads",  "seed",  "progress",
-                                        "effort", "skip-bad", "quiet", "verbose"};
+  static const char *const allowed[] = {"update", "threads",  "memory", "seed",   "progress",
+                                        "effort", "skip-bad", "quiet",  "verbose"};
   if (cli->n_operands > 1)
     return cli_refuse(cli, "--update takes one table, whose rows are added to the model");
   for (size_t i = 0; i < cli->n_as_given; i++) {
@@ -74,8 +74,9 @@ static void begin(const struct job *job, struct command *command, const char *to
   command_add(command, tool);
   for (size_t i = 0; i < job->cli->n_as_given; i++) {
     const struct cli_given *given = &job->cli->as_given[i];
-    bool is_shared =
-        strcmp(given->option->name, "threads") == 0 || strcmp(given->option->name, "verbose") == 0;
+    bool is_shared = strcmp(given->option->name, "threads") == 0 ||
+                     strcmp(given->option->name, "memory") == 0 ||
+                     strcmp(given->option->name, "verbose") == 0;
     bool is_of_fit =
         strcmp(given->option->name, "effort") == 0 || strcmp(given->option->name, "seed") == 0;
     if (is_shared || (is_of_fit && strcmp(tool, "gpnn-fit") == 0))

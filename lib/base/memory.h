@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/status.h"
+
 /* Stores a*b in '*product' and returns true, or returns false if it does not fit. */
 bool gpnn_multiply(size_t a, size_t b, size_t *product);
 
@@ -31,7 +33,16 @@ bool gpnn_grow(void *array, size_t *capacity, size_t needed, size_t item_bytes);
 /* A copy of 'length' bytes of 'text' and a terminating NUL, to be freed by the caller, or NULL. */
 char *gpnn_copy_text(const char *text, size_t length);
 
-/* Bytes of memory that the machine has; 0: the system does not say. */
-size_t gpnn_machine_memory(void);
+/*
+ * Bytes of memory that this process may have: those of the machine or, if that is less, the limit
+ * of its address space or data (ulimit -v, ulimit -d) or of the control groups that it is in
+ * (memory.max).  0: the system does not say.
+ */
+size_t gpnn_memory_allowed(void);
+
+/* Refuses, before it is begun, work that needs 'bytes' of memory more if that exceeds what is
+ * allowed: GPNN_ENOMEM, with a message that begins with 'what' needs them ("the search"). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_memory_check(const char *what, double bytes,
+                                                   struct gpnn_error *err);
 
 #endif

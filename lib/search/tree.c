@@ -336,6 +336,14 @@ static bool build_alloc(struct build *build, size_t n, size_t d, int threads)
          build->scratch != NULL && build->parts != NULL && build->halves != NULL;
 }
 
+/* Nearly all that it takes. */
+static double build_bytes(const struct gpnn_tree *tree)
+{
+  const struct build *build = NULL;
+  size_t row = tree->d * sizeof *build->rows + sizeof *build->ids + sizeof *build->keys;
+  return (double)tree->n * (double)row;
+}
+
 static void build_release(struct build *build)
 {
   free(build->rows);
@@ -406,6 +414,8 @@ enum gpnn_status gpnn_tree_build(struct gpnn_tree **tree, const struct gpnn_sear
     status = gpnn_fail(err, GPNN_EDATA, "%zu rows are too many for a tree", made->n);
     goto out;
   }
+  status = gpnn_memory_check("the search", (double)layout.length + build_bytes(made), err);
+  if (status != GPNN_OK) goto out;
   made->owned = gpnn_alloc(layout.length, 1, 1);
   if (made->owned == NULL || !gpnn_float_frame_init(&made->frame, points) ||
       !build_alloc(&build, made->n, made->d, threads)) {

@@ -70,6 +70,33 @@ fixture() {
   done
 }
 
+@test "a limit of memory is kept, and what needs more is refused with the need" {
+  ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_ || skip 'not with sanitizers'
+  fixture
+  local command size
+  gpnn-simulate data -q --kind function --function waves --dimension 8 -n 60000 >long.tsv
+  gpnn-index -q -o free.gpi long.tsv
+  gpnn-index -q --memory 100M -o limited.gpi long.tsv
+  cmp free.gpi limited.gpi
+  gpnn-fit -q --effort fast -o free.par t.gpi
+  gpnn-fit -q --effort fast -j 8 --memory 180M t.gpi | cmp - free.par # memory for one thread of eight
+  for command in "${commands[@]}"; do
+    [[ $command == gpnn-[is][np][dl]* ]] && command+=' -o y'
+    $command --memory 1G >/dev/null
+  done
+  printf 'kernel\texp\nlengthscale\t1 2 3 4 5 6 7 8\nkernelscale\t1\nnoise\t0.05\nneighbours\t10\n' | tr ' ' '\t' >ard.par
+  assert_fails 1 'the search needs about 0.00[0-9]* GB of memory, more than is left of the 0.00[0-9]* GB that are allowed .--memory 5M.' \
+    gpnn-calibrate -q -j 1 --memory 5M -p ard.par free.gpi
+  assert_fails 1 'memory.* .--memory 4M.' gpnn-index -q --memory 4M -o x.gpi long.tsv
+  run -1 gpnn -q --memory 4M --save x.gpm long.tsv
+  [[ $output == 'gpnn-index: '*memory*' (--memory 4M)' ]]
+  [[ ! -e x.gpi && ! -e x.gpm ]]
+  for size in 0 x 2Q -1M ''; do
+    run -2 gpnn-eval --memory "$size" pred.tsv
+  done
+  [[ $stderr == *'--memory'* || $output == *'--memory'* ]]
+}
+
 @test "with few file descriptors a tool works or reports it" {
   # The sanitizer of objects looks at memory through a pipe, and complains where there is none.
   ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __ubsan_ || skip 'not with sanitizers'
@@ -96,7 +123,7 @@ fixture() {
 
 @test "an output that cannot be created is reported before anything is written" {
   fixture
-  local command
+  local command size
   mkdir closed
   for command in "${commands[@]}"; do
     # shellcheck disable=SC2086 # a command
@@ -151,7 +178,7 @@ fixture() {
 
 @test "a closed pipe ends every tool quietly" {
   fixture
-  local command
+  local command size
   for command in "${commands[@]}"; do
     [[ $command != gpnn-index* ]] || continue
     bash -c "{ sleep 0.05; $command -o -; echo \$? >status; } 2>err | :"

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/memory.h"
 
@@ -95,7 +96,26 @@ static void copies_of_text_are_terminated(void **state)
 static void the_machine_has_the_memory_that_tests_need(void **state)
 {
   (void)state;
-  assert_true(gpnn_machine_memory() == 0 || gpnn_machine_memory() > (size_t)1 << 24);
+  assert_true(gpnn_memory_allowed() == 0 || gpnn_memory_allowed() > (size_t)1 << 24);
+}
+
+static void what_exceeds_the_limit_is_refused_with_the_need(void **state)
+{
+  (void)state;
+  struct gpnn_error err = {0};
+  struct rlimit limit, before;
+  assert_int_equal(gpnn_memory_check("the work", 1e6, &err), GPNN_OK);
+  assert_int_equal(gpnn_memory_check("the work", 0, &err), GPNN_OK);
+  assert_int_equal(gpnn_memory_check("the work", 1e30, &err), GPNN_ENOMEM);
+  assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
+  limit = before;
+  limit.rlim_cur = 1000000000;
+  assert_int_equal(setrlimit(RLIMIT_DATA, &limit), 0);
+  assert_true(gpnn_memory_allowed() <= 1000000000);
+  assert_int_equal(gpnn_memory_check("the work", 3.1e9, &err), GPNN_ENOMEM);
+  assert_string_equal(err.text, "the work needs about 3.1 GB of memory, more than is left of the 1 "
+                                "GB that are allowed");
+  assert_int_equal(setrlimit(RLIMIT_DATA, &before), 0);
 }
 
 int main(void)
@@ -103,6 +123,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products_that_do_not_fit_are_noticed),
       cmocka_unit_test(the_machine_has_the_memory_that_tests_need),
+      cmocka_unit_test(what_exceeds_the_limit_is_refused_with_the_need),
       cmocka_unit_test(blocks_are_aligned_and_zero),
       cmocka_unit_test(blocks_larger_than_memory_can_be_are_refused),
       cmocka_unit_test(arrays_keep_their_items_as_they_grow),

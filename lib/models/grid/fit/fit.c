@@ -498,24 +498,23 @@ static enum gpnn_status descend_by_adam(struct descent *d, struct gpnn_error *er
   return status;
 }
 
-/* Refuses what cannot fit into the machine's memory: the covariances of all factors, and for each
+/* Refuses what cannot fit into memory: the covariances of all factors, and for each
  * right-hand side the arrays of conjugate gradients and its solution. */
 static enum gpnn_status check_memory(const struct gpnn_grid *grid, size_t columns,
                                      struct gpnn_error *err)
 {
   const double gibi = 1024.0 * 1024 * 1024;
   struct gpnn_grid_cost cost = gpnn_grid_cost(grid);
-  size_t memory = gpnn_machine_memory();
+  size_t memory = gpnn_memory_allowed();
   double vectors = cost.vector * (double)columns * (GPNN_GRID_COST_ARRAYS + 1);
   double there = (double)memory;
   if (memory == 0 || cost.factors + vectors <= there) return GPNN_OK;
-  return gpnn_fail(
-      err, GPNN_ENOMEM,
-      "steps on all cells need about %.3g GiB, and this machine has %.3g: %.3g for the "
-      "covariances of the factors, of %zu and %zu levels, and %.3g for %zu solutions; "
-      "use fewer (--tune probes), or leave the steps out",
-      (cost.factors + vectors) / gibi, there / gibi, cost.factors / gibi, grid->factor[0].n,
-      grid->factor[1].n, vectors / gibi, columns);
+  return gpnn_fail(err, GPNN_ENOMEM,
+                   "steps on all cells need about %.3g GiB, and %.3g are allowed: %.3g for the "
+                   "covariances of the factors, of %zu and %zu levels, and %.3g for %zu solutions; "
+                   "use fewer (--tune probes), or leave the steps out",
+                   (cost.factors + vectors) / gibi, there / gibi, cost.factors / gibi,
+                   grid->factor[0].n, grid->factor[1].n, vectors / gibi, columns);
 }
 
 enum gpnn_status gpnn_grid_adam(struct gpnn_parameters *parameters,

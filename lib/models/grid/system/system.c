@@ -9,10 +9,10 @@
 
 #define MEMORY_FOR "for the covariance of a grid"
 
-/* A quarter of the machine's memory. */
+/* A quarter of what is allowed. */
 static size_t default_memory(void)
 {
-  size_t memory = gpnn_machine_memory();
+  size_t memory = gpnn_memory_allowed();
   return memory > 0 ? memory / 4 : (size_t)1 << 30;
 }
 
@@ -168,14 +168,14 @@ enum gpnn_status gpnn_grid_check_memory(const struct gpnn_grid *grid, size_t vec
                                         struct gpnn_error *err)
 {
   enum { SIZES = 300 };
-  size_t memory = gpnn_machine_memory();
+  size_t memory = gpnn_memory_allowed();
   double there = (double)memory, needed = needed_bytes(grid, vectors);
   char sizes[SIZES];
   if (memory == 0 || needed <= there) return GPNN_OK;
   write_sizes(grid, sizes, sizeof sizes);
   return gpnn_fail(err, GPNN_ENOMEM,
                    "%s: their covariances and %zu vectors with a number for each cell need %.3g GB "
-                   "of memory at least, and this machine has %.3g GB: take fewer levels or draws, "
+                   "of memory at least, and %.3g GB are allowed: take fewer levels or draws, "
                    "or nearest neighbours (gpnn-index)",
                    sizes, VECTORS + vectors, needed / 1e9, there / 1e9);
 }
