@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "cmd/common/json.h"
 #include "cmd/common/signals.h"
 #include "cmd/common/table.h"
 #include "cmd/gpnn/findings.h"
@@ -22,8 +23,9 @@ enum { FEW_HELD_OUT = 200 }; /* calibration then has to estimate anyway */
 
 bool update_resolve(const struct cli *cli)
 {
-  static const char *const allowed[] = {"update", "threads",  "memory", "seed",   "progress",
-                                        "effort", "skip-bad", "quiet",  "verbose"};
+  static const char *const allowed[] = {"update",   "forget",   "threads", "memory",
+                                        "seed",     "progress", "effort",  "json",
+                                        "skip-bad", "quiet",    "verbose"};
   if (cli->n_operands > 1)
     return cli_refuse(cli, "--update takes one table, whose rows are added to the model");
   for (size_t i = 0; i < cli->n_as_given; i++) {
@@ -64,8 +66,8 @@ static enum gpnn_status lock(const char *path, int *fd, struct gpnn_error *err)
 /* An update while it is made. */
 struct job {
   const struct cli *cli;
-  const char *model, *table;
-  const struct files *files; /* unfinished */
+  const char *model, *table, *forget; /* the last may be NULL */
+  const struct files *files;          /* unfinished */
 };
 
 /* Begins a command with the options that all of them share. */
@@ -110,8 +112,12 @@ static enum gpnn_status add(const struct job *job, struct gpnn_error *err)
 {
   struct command command = {0};
   begin(job, &command, "gpnn-index");
-  if (job->cli->quiet) command_add(&command, "-q");
+  if (job->cli->quiet || job->cli->report != NULL) command_add(&command, "-q");
   if (cli_given(job->cli, "skip-bad")) command_add(&command, "--skip-bad");
+  if (job->forget != NULL) {
+    command_add(&command, "--forget");
+    command_add(&command, job->forget);
+  }
   command_add(&command, "--add");
   command_add_file(&command, job->table);
   command_add_file(&command, job->model);
@@ -167,9 +173,15 @@ static struct score score_of(const struct gpnn_metrics_result *numbers,
   return (struct score){p, sqrt(p * (1 - p) / (double)classes->n)};
 }
 
-/* Compares the predictions of one target with what its held-out rows let expect: 'worst' becomes
- * the largest excess in standard errors, and 'why' says of what. */
-static void compare(const struct findings *f, size_t t, double *worst, char *why, size_t room)
+/* The target whose new rows were predicted worst, by what held-out rows let expect. */
+struct worst {
+  size_t n; /* rows that could be scored; 0: none, of no target */
+  bool of_classes;
+  double now, was, z; /* scores, and how much worse in standard errors */
+};
+
+/* Compares the predictions of one target. */
+static void compare(const struct findings *f, size_t t, struct worst *worst)
 {
   static const double least = 0.01; /* a difference worth an estimation */
   const struct gpnn_scored_target *scored = &f->scored.targets[t];
@@ -179,10 +191,27 @@ static void compare(const struct findings *f, size_t t, double *worst, char *why
   struct score was = score_of(&expected->scores, &expected->classes, expected->of_classes);
   double excess = now.value - was.value, error = hypot(now.error, was.error);
   double z = excess > least && error > 0 ? excess / error : fmin(excess, 0);
-  if (t > 0 && z <= *worst) return;
-  *worst = z;
-  snprintf(why, room, "%s of %zu new rows %.4g, where %.4g was expected",
-           expected->of_classes ? "error" : "NLL", scored->n_scored, now.value, was.value);
+  if (worst->n > 0 && z <= worst->z) return;
+  *worst = (struct worst){scored->n_scored, expected->of_classes, now.value, was.value, z};
+}
+
+/* As JSON, if it is asked for. */
+static void report_decision(const struct job *job, const struct findings *f,
+                            const struct worst *worst, bool fits, const char *why)
+{
+  struct json *json = job->cli->report;
+  const struct gpnn_dataset *rows = gpnn_index_dataset(f->opened.index);
+  if (json == NULL) return;
+  json_text(json, "model", job->model);
+  json_count(json, "rows-before", rows->n);
+  json_count(json, "calibration-rows-before", rows->n_calibration);
+  json_count(json, "scored-rows", worst->n);
+  json_text(json, "score", worst->of_classes ? "error" : "nll");
+  json_number(json, "value", worst->now);
+  json_number(json, "expected", worst->was);
+  json_number(json, "standard-errors", worst->z);
+  json_flag(json, "estimated-again", fits);
+  json_text(json, "reason", why);
 }
 
 /* Whether to estimate again, and why or why not. */
@@ -193,22 +222,25 @@ static enum gpnn_status decide(const struct job *job, bool *fits, char *why, siz
   struct findings findings = {0};
   struct places places = {.train = job->table, .test = job->table, .working = *job->files};
   char scores[160] = "no new row could be scored";
-  double worst = 0;
+  struct worst worst = {.now = NAN, .was = NAN};
   places.working.index = gpnn_copy_text(job->model, strlen(job->model));
   places.working.params = NULL; /* those inside */
   enum gpnn_status status = places.working.index == NULL
                                 ? gpnn_fail_memory(err, "for the names of files")
                                 : findings_gather(&findings, job->cli, &places, err);
-  for (size_t t = 0; t < findings.opened.n && status == GPNN_OK; t++)
-    compare(&findings, t, &worst, scores, sizeof scores);
+  for (size_t t = 0; t < findings.opened.n && status == GPNN_OK; t++) compare(&findings, t, &worst);
+  if (worst.n > 0)
+    snprintf(scores, sizeof scores, "%s of %zu new rows %.4g, where %.4g was expected",
+             worst.of_classes ? "error" : "NLL", worst.n, worst.now, worst.was);
   if (status == GPNN_OK) {
     size_t held_out = gpnn_index_dataset(findings.opened.index)->n_calibration;
-    bool is_worse = worst > chance, are_few = held_out < FEW_HELD_OUT;
+    bool is_worse = worst.z > chance, are_few = held_out < FEW_HELD_OUT;
     *fits = is_worse || are_few;
     snprintf(why, room, "%s: %s", scores,
              is_worse  ? "worse than by chance, so parameters are estimated again"
              : are_few ? "parameters are estimated again, as few rows are held out to judge them by"
                        : "not worse than by chance, so parameters stay and are calibrated");
+    report_decision(job, &findings, &worst, *fits, why);
   }
   findings_release(&findings);
   free(places.working.index);
@@ -216,6 +248,19 @@ static enum gpnn_status decide(const struct job *job, bool *fits, char *why, siz
 }
 
 /* ---- the work ------------------------------------------------------------------------------ */
+
+/* As JSON, if it is asked for: how many rows there are now. */
+static enum gpnn_status report_rows(const struct job *job, struct gpnn_error *err)
+{
+  struct gpnn_index *index = NULL;
+  if (job->cli->report == NULL) return GPNN_OK;
+  enum gpnn_status status = gpnn_index_open(&index, job->files->index, false, err);
+  if (status != GPNN_OK) return status;
+  json_count(job->cli->report, "rows", gpnn_index_dataset(index)->n);
+  json_count(job->cli->report, "calibration-rows", gpnn_index_dataset(index)->n_calibration);
+  gpnn_index_close(index);
+  return GPNN_OK;
+}
 
 static enum gpnn_status run(const struct job *job, struct gpnn_error *err)
 {
@@ -226,13 +271,14 @@ static enum gpnn_status run(const struct job *job, struct gpnn_error *err)
   if (status == GPNN_OK) status = add(job, err);
   if (status == GPNN_OK && fits) status = fit(job, err);
   if (status == GPNN_OK) status = calibrate(job, fits, err);
+  if (status == GPNN_OK) status = report_rows(job, err);
   if (status == GPNN_OK) status = replace(job, err);
   if (status == GPNN_OK) cli_say(job->cli, "%s: %s", job->model, why);
   return status;
 }
 
 enum gpnn_status update(const struct cli *cli, const char *model, const char *table,
-                        struct gpnn_error *err)
+                        const char *forget, struct gpnn_error *err)
 {
   struct places places = {0};
   int fd = -1;
@@ -242,7 +288,8 @@ enum gpnn_status update(const struct cli *cli, const char *model, const char *ta
     return gpnn_fail(err, GPNN_EMISMATCH, "%s: is not a model that gpnn keeps", model);
   enum gpnn_status status = lock(model, &fd, err);
   if (status == GPNN_OK) status = places_open(&places, table, NULL, model, "-", NULL, err);
-  if (status == GPNN_OK) status = run(&(struct job){cli, model, table, &places.working}, err);
+  if (status == GPNN_OK)
+    status = run(&(struct job){cli, model, table, forget, &places.working}, err);
   places_close(&places);
   if (fd >= 0) close(fd);
   return status;

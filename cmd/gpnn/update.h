@@ -13,14 +13,15 @@
 bool update_resolve(const struct cli *cli);
 
 /*
- * Predicts the rows of 'table' with the model at 'model', adds them to it, and calibrates it; where
+ * Predicts the rows of 'table' with the model at 'model', adds them to it, leaves out those that
+ * 'forget' says as gpnn-index does (NULL: none), and calibrates it; where
  * the predictions were worse than expected by more than chance, or there are few rows to calibrate
- * on, the parameters are estimated again, from what they were.  Says which and why.  The model is
- * replaced at once, in the end; another update of it waits until then.
+ * on, the parameters are estimated again, from what they were.  Says which and why, or reports it
+ * as JSON.  The model is replaced at once, in the end; another update of it waits until then.
  *
  * GPNN_EIO: the model cannot be locked or replaced; outcomes of steps_run() otherwise.
  */
 GPNN_MUST_CHECK enum gpnn_status update(const struct cli *cli, const char *model, const char *table,
-                                        struct gpnn_error *err);
+                                        const char *forget, struct gpnn_error *err);
 
 #endif

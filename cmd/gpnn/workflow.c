@@ -39,6 +39,7 @@ bool workflow_resolve(const struct cli *cli, void *arguments)
   const char *train = cli_operand(cli, 0), *test = cli->n_operands > 1 ? cli->operands[1] : NULL;
   const char *misplaced = steps_misplaced(cli, test != NULL);
   if (a->update != NULL) return update_resolve(cli);
+  if (a->forget != NULL) return cli_refuse(cli, "--forget is for --update");
   if (misplaced == NULL && test == NULL && strcmp(cli->output, "-") != 0) misplaced = "output";
   if (misplaced != NULL)
     return cli_refuse(cli, "--%s is for predictions: name a table to predict after \"%s\"",
@@ -169,7 +170,7 @@ enum gpnn_status workflow_run(const struct cli *cli, void *arguments, struct gpn
   const char *test = cli->n_operands > 1 ? cli->operands[1] : NULL;
   struct places places = {0};
   struct findings findings = {0};
-  if (a->update != NULL) return update(cli, a->update, cli_operand(cli, 0), err);
+  if (a->update != NULL) return update(cli, a->update, cli_operand(cli, 0), a->forget, err);
   char *told = NULL, *page = NULL;
   size_t length = 0;
   static const char *volatile trial;

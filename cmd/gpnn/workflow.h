@@ -10,7 +10,7 @@
 #include "cmd/common/skip.h"
 
 struct workflow_arguments {
-  const char *save, *update, *page; /* NULL: not given */
+  const char *save, *update, *forget, *page; /* NULL: not given */
   /* Of options that are handed on as they stand on the command line (struct cli_given); nothing
    * looks at these. */
   const char *handed_on;

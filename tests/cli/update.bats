@@ -36,6 +36,27 @@ make_house() {
   (($(find . -name '.gpnn*' | wc -l) == 0))
 }
 
+@test "an update forgets old rows, and reports what it did as JSON" {
+  make_house
+  gpnn-index -q --forget 300 --add usual.tsv -o step.gpm house.gpm
+  cp house.gpm other.gpm
+  gpnn --update house.gpm --forget 300 --json usual.tsv 2>report.json
+  (($(wc -l <report.json) == 1))
+  awk -f "$GPNN_ROOT/tests/cli/json.awk" report.json >report.txt
+  awk -F '\t' '$1 == "rows-before" { r = $2 == 2250 } $1 == "calibration-rows-before" { c = $2 == 250 }
+    $1 == "scored-rows" { s = $2 == 200 } $1 == "estimated-again" { e = $2 == "false" }
+    END { exit !(r && c && s && e) }' report.txt
+  assert_equal "$(value rows report.txt)" "$(gpnn-info house.gpm | value rows)"
+  assert_equal "$(gpnn-info house.gpm | value fingerprint)" "$(gpnn-info step.gpm | value fingerprint)"
+  gpnn -q --update other.gpm --forget 'a<0.5' usual.tsv
+  (($(gpnn-info other.gpm | awk '$1 == "rows" || $1 == "calibration-rows" { n += $2 } END { print n }') < 1600))
+  cp house.gpm before.gpm
+  run gpnn -q --update house.gpm --forget 'z<0.5' other.tsv
+  [[ $status == 2 && $output == *"option --forget: no input 'z'"* ]]
+  cmp house.gpm before.gpm
+  assert_fails 2 'forget is for --update' gpnn --forget 3 t.tsv
+}
+
 @test "an update that cannot be made leaves the model as it is" {
   make_house
   assert_fails 2 'takes one table' gpnn --update house.gpm t.tsv usual.tsv
