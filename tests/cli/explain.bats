@@ -341,7 +341,7 @@ simulated() {
 }
 
 @test "known indices are inside their intervals, four times in five or more" {
-  for seed in 1 2 3; do
+  for seed in 1 2; do
     for f in g ishigami; do
       simulated $f $seed >t.tsv
       gpnn-index -q -o t.gpi t.tsv
@@ -355,8 +355,8 @@ simulated() {
           NR > 1 { j = substr($1, 2); print (s[j] >= $3 && s[j] <= $4); print (t[j] >= $6 && t[j] <= $7) }' >>inside
     done
   done
-  assert_equal "$(wc -l <inside)" 42
-  assert_below 33 "$(grep -c 1 inside)"
+  assert_equal "$(wc -l <inside)" 28
+  assert_below 22 "$(grep -c 1 inside)"
 }
 
 @test "indices of a function of 15 inputs, computed from its coefficients, and of pairs" {
@@ -408,12 +408,12 @@ simulated() {
 }
 
 @test "a grid is refused, and hundreds of columns are no obstacle" {
-  make_table 40 500 | gpnn-index -q -o wide.gpi -
+  make_table 40 200 | gpnn-index -q -o wide.gpi -
   make_parameters matern32 2 1 0.1 10 >wide.par
-  gpnn-explain rows -p wide.par wide.gpi <(make_table 3 500 50) | cut -f 1 | sort -u | wc -l | grep -qx 4
-  gpnn-explain importance -q --repeats 1 -p wide.par wide.gpi | wc -l | grep -qx 501
+  gpnn-explain rows -p wide.par wide.gpi <(make_table 3 200 50) | cut -f 1 | sort -u | wc -l | grep -qx 4
+  gpnn-explain importance -q --repeats 1 -p wide.par wide.gpi | wc -l | grep -qx 201
   gpnn-explain effect -x x77 -c 10 --samples 20 -p wide.par wide.gpi | wc -l | grep -qx 11
-  gpnn-explain sobol -q -x x1,x500 -c 20 --samples 20 -p wide.par wide.gpi | wc -l | grep -qx 3
+  gpnn-explain sobol -q -x x1,x200 -c 20 --samples 20 -p wide.par wide.gpi | wc -l | grep -qx 3
   printf 'site\ttime\ty\n' >grid.tsv
   for s in a b c d; do for t in 1 2 3 4 5; do printf '%s\t%s\t%s\n' $s $t "$((${#s} * t + t % 2))"; done; done >>grid.tsv
   gpnn-grid index -q --site site --time time -o g.gpi grid.tsv
