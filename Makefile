@@ -463,6 +463,21 @@ deb: ## make Debian packages, gpnn and libgpnn-dev, in the folder deb of the bui
 	@$(AGAIN) all
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/deb $(VERSION) $(call quote,$(BUILD)/deb)
 
+# What is committed, and nothing else: the same bytes of the same commit.
+DIST := gpnn-$(VERSION)
+.PHONY: dist distcheck
+dist: ## write gpnn-VERSION.tar.gz into the build directory, which builds and is tested without git
+	$(Q)mkdir -p $(BUILD)
+	$(Q)git archive --format=tar --prefix=$(DIST)/ HEAD | gzip -9n >$(BUILD)/$(DIST).tar.gz
+	@echo $(BUILD)/$(DIST).tar.gz
+
+distcheck: dist ## build, test and install what 'make dist' writes, in an empty folder; T=PATTERN picks tests
+	$(Q)rm -rf $(BUILD)/distcheck && mkdir -p $(BUILD)/distcheck
+	$(Q)tar -xzf $(BUILD)/$(DIST).tar.gz -C $(BUILD)/distcheck
+	@$(AGAIN) -C $(BUILD)/distcheck/$(DIST) BUILD=build test $(if $(value T),T=$(call given,T))
+	@$(AGAIN) -C $(BUILD)/distcheck/$(DIST) BUILD=build DESTDIR=$(abspath $(BUILD))/distcheck/root install
+	$(Q)rm -rf $(BUILD)/distcheck
+
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
