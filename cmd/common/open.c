@@ -221,7 +221,10 @@ enum gpnn_status open_model(const struct cli *cli, const struct opened *opened, 
   if (opened->dataset->stored != NULL && options->neighbours > 0)
     return gpnn_fail(err, GPNN_EINVAL, "-m is for an index: %s has no neighbours to predict from",
                      index_path);
-  enum gpnn_status status = gpnn_model_new(model, n, opened->channels + first, options, err);
+  const struct gpnn_channel *channels = opened->channels + first;
+  const struct open_maker *maker = opened->maker;
+  enum gpnn_status status = maker != NULL ? maker->make(maker, model, n, channels, options, err)
+                                          : gpnn_model_new(model, n, channels, options, err);
   if (status != GPNN_OK || !gpnn_model_rebuilt_search(*model)) return status;
   if (cli_is_step()) return GPNN_OK; /* nobody has these files yet, or ever */
   if (opened->parameters[first].n_members > 0)

@@ -13,12 +13,20 @@
 #include "kernel/parameters.h"
 #include "models/model.h"
 
+/* Makes models in place of gpnn_model_new(), whose contract this is. */
+struct open_maker {
+  enum gpnn_status (*make)(const struct open_maker *maker, struct gpnn_model **model, size_t n,
+                           const struct gpnn_channel *channels,
+                           const struct gpnn_model_options *options, struct gpnn_error *err);
+};
+
 /* An index with the parameters of some of its targets.  A zeroed object may be released. */
 struct opened {
-  const char *targets;         /* borrowed; the names of those that are wanted, in their order,
-                                  with commas between; NULL: all that there are parameters of */
-  const char *without_model;   /* borrowed; what to do instead, if a model file will not do; NULL:
-                                  it will */
+  const char *targets;       /* borrowed; the names of those that are wanted, in their order,
+                                with commas between; NULL: all that there are parameters of */
+  const char *without_model; /* borrowed; what to do instead, if a model file will not do; NULL:
+                                it will */
+  const struct open_maker *maker; /* borrowed; NULL: gpnn_model_new() */
   const char *parameters_path; /* borrowed; NULL: those that the index or model file has itself */
   struct gpnn_index *index;
   const struct gpnn_dataset *dataset;   /* of the index, all rows, and transformed as the

@@ -195,7 +195,9 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
     training.dataset.provenance = provenance;
     training.dataset.reading =
         (struct gpnn_reading){cli->table.delimiter, a->skip_bad != SKIP_NONE};
-    status = index_write(cli, a->output, &training.dataset, NULL, &a->search, err);
+    status = a->writer != NULL
+                 ? a->writer->write(a->writer, a, &training.dataset, err)
+                 : index_write(cli, a->output, &training.dataset, NULL, &a->search, err);
   }
   gpnn_training_release(&training);
   if (status == GPNN_OK) table_warn_if_torn(cli, table);

@@ -14,6 +14,14 @@ enum { INDEX_OF_FRESH = CLI_OF_OWN << 1 }; /* options of an index that is made o
 
 enum index_preset { INDEX_NO_PRESET, INDEX_PAPER };
 
+struct index_arguments;
+
+/* Writes a dataset that was made of a table, in place of gpnn-index itself. */
+struct index_writer {
+  enum gpnn_status (*write)(const struct index_writer *writer, const struct index_arguments *a,
+                            const struct gpnn_dataset *dataset, struct gpnn_error *err);
+};
+
 struct index_arguments {
   struct gpnn_roles roles; /* without dates, periods and places, which index_resolve() adds */
   struct cli_list dates, periods, places, target_scales;
@@ -25,7 +33,11 @@ struct index_arguments {
   bool surveys; /* --auto */
   struct gpnn_training_options training;
   struct gpnn_search_options search;
+  const struct index_writer *writer; /* NULL: an index is written */
 };
+
+/* The options of gpnn-index, for arguments that begin with struct index_arguments. */
+extern const struct cli_tool index_tool;
 
 /* Checks and completes the arguments: a struct cli_tool's 'resolve'. */
 bool index_resolve(const struct cli *cli, void *arguments);

@@ -346,6 +346,7 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   const struct cli *cli = r->cli;
   enum gpnn_status status = GPNN_OK;
   r->opened.targets = r->a->targets;
+  r->opened.maker = r->a->maker;
   if (!r->a->loo && r->a->complete == PREDICT_TABLE)
     status = open_check_order(cli_operand(cli, 0), cli_operand(cli, 1), err);
   if (status == GPNN_OK)

@@ -11,6 +11,8 @@
 #include "models/grid/grid.h"
 #include "models/predict.h"
 
+struct open_maker; /* cmd/common/open.h */
+
 /* What is made of the rows of a group. */
 enum predict_aggregate { PREDICT_SUM, PREDICT_AVERAGE };
 
@@ -42,6 +44,7 @@ struct predict_arguments {
   enum predict_cells complete;             /* of a grid */
   size_t most_cells;                       /* that these may be; 0: the usual */
   struct gpnn_grid_posterior_options grid; /* how one is predicted */
+  const struct open_maker *maker; /* of models; NULL: the usual */
   /* predict_resolve() determines: */
   size_t batch_bytes; /* memory that a batch may take */
   bool needs_all;     /* all rows have to be one batch: they are drawn, or added up */
@@ -53,6 +56,9 @@ struct predict_arguments {
     .share = 1, .most_na = 1, .most_far = 1,                     \
     .grid = gpnn_grid_default_options() /* of local arguments */ \
   }
+
+/* The options of gpnn-predict, for arguments that begin with struct predict_arguments. */
+extern const struct cli_tool predict_tool;
 
 /* Checks and completes the arguments: a struct cli_tool's 'resolve'. */
 bool predict_resolve(const struct cli *cli, void *arguments);
