@@ -32,6 +32,11 @@ endif
 FAISS_CFLAGS ?=
 FAISS_LIBS ?= -lfaiss
 CHOLMOD_LIBS ?= -lcholmod
+# Open MPI, where it is found; without it gpnn-mpi says what is missing.
+ifeq ($(origin MPI_LIBS),undefined)
+MPI_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags ompi-c 2>/dev/null))
+MPI_LIBS := $(shell $(PKG_CONFIG) --libs ompi-c 2>/dev/null)
+endif
 # The system's C interface to FAISS where there is one, else ours (lib/search/faiss_c.cc).
 ifeq ($(origin FAISS_C),undefined)
 FAISS_C := $(shell printf 'int main(void){return 0;}' | \
@@ -71,7 +76,8 @@ LOCALISABLE := -fno-lto $(shell echo | $(CXX) -fno-gnu-unique -x c++ -E - >/dev/
   echo -fno-gnu-unique)
 localise = $(if $(findstring -fsanitize,$(ALL_CXXFLAGS)),,$(OBJCOPY) --wildcard \
   --keep-global-symbol='gpnn_*' --remove-section=.group)
-ALL_LIBS = $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS) $(CHOLMOD_LIBS) -lstdc++ -lm $(LDLIBS)
+ALL_LIBS = $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS) $(CHOLMOD_LIBS) -lstdc++ -lm $(LDLIBS) \
+  $(if $(MPI_LIBS),-Wl$(comma)--as-needed $(MPI_LIBS))
 # The OpenMP runtime is for FAISS and CHOLMOD, which are kept to one thread (lib/search/faiss.c,
 # lib/linalg/sparse_factor.c).
 ALL_LDFLAGS = -pthread -fopenmp $(HARD_LINKS) $(SANITIZERS) $(LDFLAGS)
@@ -108,8 +114,9 @@ TOOLS := $(patsubst cmd/%.c,%,$(wildcard cmd/*.c))
 CMD_COMMON := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/common/*.c))
 CMD_LIB := $(BUILD)/libcmd.a
 # A tool that needs more than one file has a folder: gpnn has cmd/gpnn, and gpnn-fit cmd/fit.  A mode
-# of gpnn-grid is gpnn-predict with more options.
-folders_of = cmd/$(1:gpnn-%=%) $(if $(filter gpnn-grid,$1),cmd/predict)
+# of gpnn-grid is gpnn-predict with more options, and those of gpnn-mpi are tools whose model is another.
+folders_of = cmd/$(1:gpnn-%=%) $(if $(filter gpnn-grid gpnn-mpi,$1),cmd/predict) \
+  $(if $(filter gpnn-mpi,$1),cmd/index)
 own_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(addsuffix /*.c,$(call folders_of,$1))))
 PROGRAMS := $(TOOLS:%=$(BUILD)/bin/%)
 # For bash and for zsh
@@ -166,6 +173,7 @@ $(PUBLIC)/gpnn/%.h: lib/%.h
 SIMD_SOURCES := $(shell grep -rlF '"linalg/simd.h"' lib --include='*.c')
 $(SIMD_SOURCES:%.c=$(BUILD)/%.o): EXTRA_CFLAGS = \
   $(if $(call is_optimised,$(CFLAGS)),-O3 -fno-trapping-math)
+$(BUILD)/lib/shard/comm_mpi.o: EXTRA_CFLAGS = $(if $(MPI_LIBS),-DGPNN_MPI $(MPI_CFLAGS))
 # Loops over panels are compiled for one set of instructions each, and chosen at run time.
 $(BUILD)/lib/linalg/panels_%.o: EXTRA_CFLAGS = -O3 -ffp-contract=fast $(INSTRUCTIONS)
 ifneq ($(filter x86_64%,$(MACHINE)),)

@@ -26,7 +26,7 @@ struct kind {
 };
 
 struct gpnn_model {
-  const struct kind *kind;
+  struct kind kind;
   size_t n;
   struct gpnn_channel *channels; /* owned; n */
   struct gpnn_model_options options;
@@ -324,7 +324,7 @@ static struct gpnn_model *model_alloc(const struct kind *kind, size_t n,
 {
   struct gpnn_model *model = calloc(1, sizeof *model);
   if (model == NULL) return NULL;
-  *model = (struct gpnn_model){.kind = kind, .n = n, .options = *options};
+  *model = (struct gpnn_model){.kind = *kind, .n = n, .options = *options};
   model->channels = gpnn_alloc(n, 1, sizeof *model->channels);
   if (model->channels == NULL) {
     free(model);
@@ -351,24 +351,39 @@ enum gpnn_status gpnn_model_new(struct gpnn_model **model, size_t n,
 {
   struct gpnn_model *new = model_alloc(find_kind(n, channels), n, channels, options);
   if (new == NULL) return gpnn_fail_memory(err, "for a model");
-  enum gpnn_status status = new->kind->ops->make(&new->state, n, new->channels, &new->options, err);
+  enum gpnn_status status = new->kind.ops->make(&new->state, n, new->channels, &new->options, err);
   new->options.grid = NULL; /* borrowed until here */
   return finish(new, status, model);
+}
+
+enum gpnn_status gpnn_model_wrap(struct gpnn_model **model, const char *name,
+                                 const struct gpnn_model_ops *ops, void *state, size_t n,
+                                 const struct gpnn_channel *channels,
+                                 const struct gpnn_model_options *options, struct gpnn_error *err)
+{
+  const struct kind kind = {.name = name, .ops = ops};
+  *model = model_alloc(&kind, n, channels, options);
+  if (*model == NULL) {
+    ops->free(state);
+    return gpnn_fail_memory(err, "for a model");
+  }
+  (*model)->state = state;
+  return GPNN_OK;
 }
 
 enum gpnn_status gpnn_model_with(const struct gpnn_model *model,
                                  const struct gpnn_channel *channels, struct gpnn_model **other,
                                  struct gpnn_error *err)
 {
-  struct gpnn_model *new = model_alloc(model->kind, model->n, channels, &model->options);
+  struct gpnn_model *new = model_alloc(&model->kind, model->n, channels, &model->options);
   if (new == NULL) return gpnn_fail_memory(err, "for a model");
-  return finish(new, new->kind->ops->with(model->state, new->channels, &new->state, err), other);
+  return finish(new, new->kind.ops->with(model->state, new->channels, &new->state, err), other);
 }
 
 void gpnn_model_free(struct gpnn_model *model)
 {
   if (model == NULL) return;
-  model->kind->ops->free(model->state);
+  model->kind.ops->free(model->state);
   free(model->channels);
   free(model);
 }
@@ -387,7 +402,7 @@ enum gpnn_status gpnn_model_predict(const struct gpnn_model *model, const struct
 {
   if (gpnn_missing_any(model, query))
     return gpnn_missing_predict(model, query, latent, counts, err);
-  return model->kind->ops->predict(model->state, query, latent, counts, err);
+  return model->kind.ops->predict(model->state, query, latent, counts, err);
 }
 
 enum gpnn_status gpnn_model_predict_each(const struct gpnn_model *model,
@@ -395,7 +410,7 @@ enum gpnn_status gpnn_model_predict_each(const struct gpnn_model *model,
                                          const size_t *numbers, const struct gpnn_latent *latent,
                                          struct gpnn_counts *counts, struct gpnn_error *err)
 {
-  const struct kind *kind = model->kind;
+  const struct kind *kind = &model->kind;
   if (kind->ops->predict_each == NULL) return cannot(kind, "has no neighbours to choose", err);
   return kind->ops->predict_each(model->state, query, n_numbers, numbers, latent, counts, err);
 }
@@ -404,7 +419,7 @@ enum gpnn_status gpnn_model_joint(const struct gpnn_model *model, size_t channel
                                   const struct gpnn_query *query, const struct gpnn_errors *errors,
                                   double *covariance, struct gpnn_error *err)
 {
-  const struct kind *kind = model->kind;
+  const struct kind *kind = &model->kind;
   if (kind->ops->joint == NULL)
     return cannot(kind, "does not know how errors of rows go together", err);
   return kind->ops->joint(model->state, channel, query, errors, covariance, err);
@@ -412,14 +427,14 @@ enum gpnn_status gpnn_model_joint(const struct gpnn_model *model, size_t channel
 
 bool gpnn_model_can_draw(const struct gpnn_model *model)
 {
-  return model->kind->ops->draw != NULL;
+  return model->kind.ops->draw != NULL;
 }
 
 enum gpnn_status gpnn_model_draw(const struct gpnn_model *model, size_t channel,
                                  const struct gpnn_query *query, size_t n_draws, double *errors,
                                  struct gpnn_error *err)
 {
-  return model->kind->ops->draw(model->state, channel, query, n_draws, errors, err);
+  return model->kind.ops->draw(model->state, channel, query, n_draws, errors, err);
 }
 
 enum gpnn_status gpnn_model_weights(const struct gpnn_model *model, size_t channel,
@@ -427,7 +442,7 @@ enum gpnn_status gpnn_model_weights(const struct gpnn_model *model, size_t chann
                                     const struct gpnn_weights *weights, struct gpnn_counts *counts,
                                     struct gpnn_error *err)
 {
-  const struct kind *kind = model->kind;
+  const struct kind *kind = &model->kind;
   if (kind->ops->weights == NULL)
     return cannot(kind, "predicts without weights of training rows", err);
   return kind->ops->weights(model->state, channel, query, weights, counts, err);
@@ -435,7 +450,7 @@ enum gpnn_status gpnn_model_weights(const struct gpnn_model *model, size_t chann
 
 size_t gpnn_model_n_weights(const struct gpnn_model *model, size_t channel)
 {
-  const struct gpnn_model_ops *ops = model->kind->ops;
+  const struct gpnn_model_ops *ops = model->kind.ops;
   return ops->n_weights != NULL ? ops->n_weights(model->state, channel)
                                 : gpnn_model_neighbours(model, channel);
 }
@@ -444,7 +459,7 @@ enum gpnn_status gpnn_model_classify(const struct gpnn_model *model, size_t chan
                                      const struct gpnn_query *query, double *p, double *nearest,
                                      struct gpnn_counts *counts, struct gpnn_error *err)
 {
-  const struct kind *kind = model->kind;
+  const struct kind *kind = &model->kind;
   if (kind->ops->classify == NULL) return cannot(kind, "predicts no classes", err);
   if (gpnn_missing_any(model, query))
     return gpnn_missing_classify(model, channel, query, p, nearest, counts, err);
@@ -455,7 +470,7 @@ enum gpnn_status gpnn_model_hold_out(const struct gpnn_model *model,
                                      const struct gpnn_holdout_options *options,
                                      struct gpnn_heldout *heldout, struct gpnn_error *err)
 {
-  const struct kind *kind = model->kind;
+  const struct kind *kind = &model->kind;
   if (kind->ops->hold_out == NULL)
     return cannot(
         kind, "leaves no training rows out: calibrate on held-out rows, or a table (--with)", err);
@@ -464,13 +479,13 @@ enum gpnn_status gpnn_model_hold_out(const struct gpnn_model *model,
 
 size_t gpnn_model_neighbours(const struct gpnn_model *model, size_t channel)
 {
-  const struct gpnn_model_ops *ops = model->kind->ops;
+  const struct gpnn_model_ops *ops = model->kind.ops;
   return ops->neighbours == NULL ? 0 : ops->neighbours(model->state, channel);
 }
 
 bool gpnn_model_rebuilt_search(const struct gpnn_model *model)
 {
-  const struct gpnn_model_ops *ops = model->kind->ops;
+  const struct gpnn_model_ops *ops = model->kind.ops;
   return ops->rebuilt_search != NULL && ops->rebuilt_search(model->state);
 }
 

@@ -240,6 +240,16 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_model_new(struct gpnn_model **model, size_
                                                 const struct gpnn_model_options *options,
                                                 struct gpnn_error *err);
 
+struct gpnn_model_ops;
+
+/* Makes a model of one's own, which is called 'name' in messages: 'ops' does what it can, with
+ * 'state', which belongs to the model, also after a failure.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_model_wrap(struct gpnn_model **model, const char *name,
+                                                 const struct gpnn_model_ops *ops, void *state,
+                                                 size_t n, const struct gpnn_channel *channels,
+                                                 const struct gpnn_model_options *options,
+                                                 struct gpnn_error *err);
+
 /*
  * Makes '*other', the same model with its channels replaced by 'channels' (the same number).  Each
  * may have another target of the same rows, or parameters that differ in the kernel, its scale, the

@@ -1,0 +1,136 @@
+#include "shard/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+/* ---- a single rank -------------------------------------------------------------------------- */
+
+static void serial_broadcast(size_t root, void *bytes, size_t n)
+{
+  (void)root;
+  (void)bytes;
+  (void)n;
+}
+
+static void serial_share(const void *own, size_t n, void *all)
+{
+  memcpy(all, own, n);
+}
+
+static size_t serial_least(size_t own)
+{
+  return own;
+}
+
+static void serial_deliver(const struct gpnn_comm *comm, const struct gpnn_message *send,
+                           struct gpnn_message *receive)
+{
+  (void)comm;
+  (void)send;
+  (void)receive;
+}
+
+static void serial_stop(void)
+{
+}
+
+static const struct gpnn_comm_ops serial_ops = {serial_broadcast, serial_share, serial_least,
+                                                serial_deliver, serial_stop};
+
+void gpnn_comm_serial(struct gpnn_comm *comm)
+{
+  *comm = (struct gpnn_comm){.size = 1, .ops = &serial_ops};
+  if (gethostname(comm->host, sizeof comm->host - 1) != 0) comm->host[0] = '\0';
+}
+
+/* ---- any ------------------------------------------------------------------------------------ */
+
+void gpnn_comm_stop(struct gpnn_comm *comm)
+{
+  if (comm->ops != NULL) comm->ops->stop();
+  *comm = (struct gpnn_comm){0};
+}
+
+void gpnn_comm_broadcast(struct gpnn_comm *comm, size_t root, void *bytes, size_t n)
+{
+  if (n > 0) comm->ops->broadcast(root, bytes, n);
+}
+
+void gpnn_comm_share(struct gpnn_comm *comm, const void *own, size_t n, void *all)
+{
+  if (n > 0) comm->ops->share(own, n, all);
+}
+
+void gpnn_messages_release(size_t n, struct gpnn_message *messages)
+{
+  for (size_t i = 0; messages != NULL && i < n; i++) {
+    free(messages[i].bytes);
+    messages[i] = (struct gpnn_message){0};
+  }
+}
+
+/* Makes room for what will be received; the message of a rank to itself is handed over. */
+static enum gpnn_status make_room(const struct gpnn_comm *comm, struct gpnn_message *send,
+                                  const uint64_t *lengths, struct gpnn_message *receive,
+                                  struct gpnn_error *err)
+{
+  for (size_t r = 0; r < comm->size; r++) {
+    uint64_t length = lengths[r * comm->size + comm->rank];
+    receive[r] = (struct gpnn_message){.length = (size_t)length};
+    if (r == comm->rank) {
+      receive[r] = send[r];
+      send[r] = (struct gpnn_message){0};
+    } else if (length > 0) {
+      receive[r].bytes = malloc((size_t)length);
+      if (receive[r].bytes == NULL) return gpnn_fail_memory(err, "for a message of another rank");
+    }
+  }
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_comm_exchange(struct gpnn_comm *comm, struct gpnn_message *send,
+                                    struct gpnn_message *receive, struct gpnn_error *err)
+{
+  size_t size = comm->size;
+  uint64_t *own = calloc(size, sizeof *own), *lengths = gpnn_alloc(size, size, sizeof *lengths);
+  enum gpnn_status status =
+      own == NULL || lengths == NULL ? gpnn_fail_memory(err, "for messages") : GPNN_OK;
+  memset(receive, 0, size * sizeof *receive);
+  status = gpnn_comm_agree(comm, status, err);
+  if (status == GPNN_OK) {
+    for (size_t r = 0; r < size; r++) own[r] = send[r].length;
+    for (size_t r = 0; r < size; r++) comm->sent += r == comm->rank ? 0 : own[r];
+    gpnn_comm_share(comm, own, size * sizeof *own, lengths);
+    status = gpnn_comm_agree(comm, make_room(comm, send, lengths, receive, err), err);
+  }
+  if (status == GPNN_OK) comm->ops->deliver(comm, send, receive);
+  if (status != GPNN_OK) gpnn_messages_release(size, receive);
+  gpnn_messages_release(size, send);
+  free(own);
+  free(lengths);
+  return status;
+}
+
+enum gpnn_status gpnn_comm_agree(struct gpnn_comm *comm, enum gpnn_status status,
+                                 struct gpnn_error *err)
+{
+  struct {
+    int status;
+    char text[GPNN_ERROR_BYTES], host[GPNN_COMM_HOST_BYTES];
+  } told;
+  if (comm->size == 1) return status;
+  size_t first = comm->ops->least(status == GPNN_OK ? comm->size : comm->rank);
+  if (first == comm->size) return GPNN_OK;
+  memset(&told, 0, sizeof told);
+  if (first == comm->rank) {
+    told.status = (int)status;
+    memcpy(told.text, err->text, sizeof told.text);
+    memcpy(told.host, comm->host, sizeof told.host);
+  }
+  gpnn_comm_broadcast(comm, first, &told, sizeof told);
+  return gpnn_fail(err, (enum gpnn_status)told.status, "rank %zu on %s: %s", first, told.host,
+                   told.text);
+}

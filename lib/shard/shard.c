@@ -1,0 +1,132 @@
+#include "shard/shard.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/sha256.h"
+#include "shard/shard_private.h"
+
+char *gpnn_shard_path(const char *directory, size_t rank, const char *what)
+{
+  size_t n = strlen(directory) + (what == NULL ? 0 : strlen(what)) + 32;
+  char *path = malloc(n);
+  if (path == NULL) return NULL;
+  if (what == NULL)
+    snprintf(path, n, "%s/manifest", directory);
+  else
+    snprintf(path, n, "%s/%zu.%s", directory, rank, what);
+  return path;
+}
+
+uint64_t gpnn_shard_checksum(uint64_t n, const uint64_t *number)
+{
+  struct gpnn_sha256 sha;
+  uint32_t value[8];
+  gpnn_sha256_begin(&sha);
+  gpnn_sha256_add(&sha, number, n * sizeof *number);
+  gpnn_sha256_value(&sha, value);
+  return (uint64_t)value[0] << 32 | value[1];
+}
+
+/* ---- the manifest --------------------------------------------------------------------------- */
+
+/* Reads the entry of this rank, and counts all rows. */
+static enum gpnn_status read_entries(FILE *file, const char *path, struct gpnn_shard *shard,
+                                     struct gpnn_shard_entry *own, struct gpnn_error *err)
+{
+  size_t n_ranks = 0;
+  char line[64] = "";
+  if (fgets(line, sizeof line, file) == NULL || strcmp(line, GPNN_SHARD_FIRST_LINE) != 0)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: not a manifest of shards that this program knows",
+                     path);
+  if (fscanf(file, "ranks %zu\n", &n_ranks) != 1 || n_ranks == 0)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged", path);
+  if (n_ranks != shard->comm->size)
+    return gpnn_fail(err, GPNN_EMISMATCH,
+                     "%s: the shards of %zu ranks, but %zu are running: use mpirun -n %zu", path,
+                     n_ranks, shard->comm->size, n_ranks);
+  for (size_t r = 0; r < n_ranks; r++) {
+    struct gpnn_shard_entry entry;
+    if (fscanf(file, "shard rows %" SCNu64 " index %" SCNx64 " numbers %" SCNx64 "\n", &entry.n,
+               &entry.fingerprint, &entry.numbers) != 3)
+      return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged", path);
+    shard->n_all += entry.n;
+    if (r == shard->comm->rank) *own = entry;
+  }
+  return GPNN_OK;
+}
+
+static enum gpnn_status read_manifest(const char *directory, struct gpnn_shard *shard,
+                                      struct gpnn_shard_entry *own, struct gpnn_error *err)
+{
+  char *path = gpnn_shard_path(directory, 0, NULL);
+  if (path == NULL) return gpnn_fail_memory(err, "for a manifest");
+  FILE *file = fopen(path, "r");
+  enum gpnn_status status =
+      file == NULL
+          ? gpnn_fail_errno(err, errno,
+                            "%s: no shards of gpnn-mpi index, or none that this rank can see", path)
+          : read_entries(file, path, shard, own, err);
+  if (file != NULL) fclose(file);
+  free(path);
+  return status;
+}
+
+/* ---- the shard ------------------------------------------------------------------------------ */
+
+static enum gpnn_status read_numbers(const char *path, struct gpnn_shard *shard, uint64_t checksum,
+                                     struct gpnn_error *err)
+{
+  uint64_t n = shard->dataset->n;
+  shard->number = gpnn_alloc(n, 1, sizeof *shard->number);
+  if (shard->number == NULL) return gpnn_fail_memory(err, "for the numbers of rows");
+  FILE *file = fopen(path, "rb");
+  if (file == NULL) return gpnn_fail_errno(err, errno, "%s", path);
+  bool is_whole = fread(shard->number, sizeof *shard->number, n, file) == n;
+  fclose(file);
+  if (is_whole && gpnn_shard_checksum(n, shard->number) == checksum) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EFORMAT, "%s: truncated, damaged, or of another run", path);
+}
+
+static enum gpnn_status open_own(const char *directory, struct gpnn_shard *shard,
+                                 struct gpnn_error *err)
+{
+  struct gpnn_shard_entry own = {0};
+  char *index = gpnn_shard_path(directory, shard->comm->rank, "gpi");
+  char *rows = gpnn_shard_path(directory, shard->comm->rank, "rows");
+  enum gpnn_status status =
+      index == NULL || rows == NULL ? gpnn_fail_memory(err, "for a shard") : GPNN_OK;
+  if (status == GPNN_OK) status = read_manifest(directory, shard, &own, err);
+  if (status == GPNN_OK) status = gpnn_index_open(&shard->index, index, false, err);
+  if (status == GPNN_OK) {
+    shard->dataset = gpnn_index_dataset(shard->index);
+    if (shard->dataset->fingerprint != own.fingerprint || shard->dataset->n != own.n)
+      status = gpnn_fail(err, GPNN_EMISMATCH,
+                         "%s: not the shard that the manifest names: shards of two runs are mixed",
+                         index);
+  }
+  if (status == GPNN_OK) status = read_numbers(rows, shard, own.numbers, err);
+  free(index);
+  free(rows);
+  return status;
+}
+
+enum gpnn_status gpnn_shard_open(struct gpnn_shard *shard, struct gpnn_comm *comm,
+                                 const char *directory, struct gpnn_error *err)
+{
+  *shard = (struct gpnn_shard){.comm = comm};
+  enum gpnn_status status = gpnn_comm_agree(comm, open_own(directory, shard, err), err);
+  if (status != GPNN_OK) gpnn_shard_close(shard);
+  return status;
+}
+
+void gpnn_shard_close(struct gpnn_shard *shard)
+{
+  gpnn_index_close(shard->index);
+  free(shard->number);
+  *shard = (struct gpnn_shard){0};
+}

@@ -1,0 +1,63 @@
+/*
+ * shard: the rows of one rank, which are an index file of their own, and the manifest of all.
+ *
+ * A folder DIR has, for R ranks, the indexes DIR/0.gpi to DIR/R-1.gpi, which have schema, scaling
+ * and calibration rows in common; DIR/0.rows and so on, the numbers of their rows among all; and
+ * DIR/manifest, a text which is written last.  Every rank has to see the folder under this name.
+ *
+ * All functions are called by all ranks at once, and have the same outcome on each; messages name
+ * the rank that failed.  Threads: one at a time.
+ */
+#ifndef GPNN_SHARD_SHARD_H
+#define GPNN_SHARD_SHARD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "dataset/dataset.h"
+#include "dataset/index.h"
+#include "shard/comm.h"
+
+/* What a rank has open; zeroed, it may be closed. */
+struct gpnn_shard {
+  struct gpnn_comm *comm;             /* borrowed */
+  struct gpnn_index *index;           /* owned */
+  const struct gpnn_dataset *dataset; /* of the index */
+  uint64_t *number;                   /* owned; dataset->n: that of each row among all, ascending */
+  uint64_t n_all;                     /* rows of all shards */
+};
+
+/* The name of a file of the folder: "DIR/2.gpi" if 'what' is "gpi", and "DIR/manifest" if it is
+ * NULL.  The caller frees it; NULL: not enough memory. */
+char *gpnn_shard_path(const char *directory, size_t rank, const char *what);
+
+/*
+ * Deals the rows of 'dataset', which rank 0 has, to all ranks, and lets each write its shard with
+ * an exact search made by 'threads' threads; 'dataset' is NULL on the others.  'directory' is
+ * created; after a failure it is removed with all that is in it.  'watch' is that of
+ * base/atomic_file.h.
+ *
+ * GPNN_EINVAL: the dataset has what shards cannot have yet, which the message names.  GPNN_EDATA:
+ * there are fewer than two rows a rank.  GPNN_EIO: the folder exists, or a rank cannot write to it.
+ * GPNN_ENOMEM.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_shard_deal(struct gpnn_comm *comm, const char *directory,
+                                                 const struct gpnn_dataset *dataset, int threads,
+                                                 const char *volatile *watch,
+                                                 struct gpnn_error *err);
+
+/* For rank 0, in place of gpnn_shard_deal(): it has failed before, and the others, which are in
+ * there, return GPNN_END. */
+void gpnn_shard_cancel(struct gpnn_comm *comm);
+
+/*
+ * Opens the shard of this rank.  GPNN_EMISMATCH: the shards are of another number of ranks, or of
+ * several runs.  GPNN_EIO: there is no manifest, or a shard is missing.  GPNN_EFORMAT: a file is
+ * damaged or truncated.  GPNN_ENOMEM.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_shard_open(struct gpnn_shard *shard, struct gpnn_comm *comm,
+                                                 const char *directory, struct gpnn_error *err);
+void gpnn_shard_close(struct gpnn_shard *shard);
+
+#endif

@@ -1,0 +1,329 @@
+/*
+ * Dealing rows to ranks, each of which writes its shard.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/compare.h"
+#include "base/memory.h"
+#include "base/rng.h"
+#include "shard/deal.h"
+#include "shard/rows.h"
+#include "shard/shard_private.h"
+#include "table/stream.h"
+
+enum { SAMPLE = 1 << 17, BLOCK = 1 << 15 }; /* rows that cuts are found from; sent at a time */
+
+struct dealing {
+  struct gpnn_comm *comm;
+  const char *directory;
+  const struct gpnn_dataset *dataset; /* of rank 0 */
+  int threads;
+  const char *volatile *watch;
+  struct gpnn_cut *cuts;   /* owned; of rank 0 */
+  uint64_t *n_rows;        /* owned; comm->size */
+  struct gpnn_index *head; /* owned: what all shards have in common, with a single row */
+  struct gpnn_rows rows;   /* owned; of this rank's shard */
+  struct gpnn_shard_entry entry;
+};
+
+/* ---- rank 0 begins -------------------------------------------------------------------------- */
+
+static enum gpnn_status check(const struct dealing *dealing, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = dealing->dataset;
+  const struct gpnn_schema *schema = &dataset->schema;
+  const char *what = dataset->n_more > 0                   ? "several targets"
+                     : gpnn_dataset_n_classes(dataset) > 0 ? "classes"
+                     : dataset->lacks != NULL              ? "rows that lack inputs"
+                     : schema->n_effects > 0               ? "effects of groups"
+                     : schema->has_by                      ? "groups of rows (--by)"
+                                                           : NULL;
+  if (what != NULL)
+    return gpnn_fail(err, GPNN_EINVAL, "shards cannot have %s yet: use gpnn-index", what);
+  if (dataset->n / 2 >= dealing->comm->size) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few for %zu ranks", dataset->n,
+                   dealing->comm->size);
+}
+
+/* Finds the cuts from a sample of the rows, and counts the rows of each rank. */
+static enum gpnn_status find_cuts(struct dealing *dealing, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = dealing->dataset;
+  size_t n = dataset->n < SAMPLE ? dataset->n : SAMPLE, d = dataset->d, size = dealing->comm->size;
+  uint64_t *row = gpnn_alloc(n, 1, sizeof *row);
+  double *x = gpnn_alloc(n, d, sizeof *x), *number = gpnn_alloc(n, 1, sizeof *number);
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, dataset->seed, GPNN_RNG_SAMPLE);
+  enum gpnn_status status = row == NULL || x == NULL || number == NULL
+                                ? gpnn_fail_memory(err, "for dealing rows")
+                                : gpnn_rng_sample(&rng, dataset->n, n, row, err);
+  if (status == GPNN_OK) {
+    qsort(row, n, sizeof *row, gpnn_compare_uint64s);
+    for (size_t i = 0; i < n; i++) {
+      memcpy(x + i * d, dataset->x + row[i] * d, d * sizeof *x);
+      number[i] = (double)row[i];
+    }
+    status = gpnn_deal_cuts(n, d, x, number, size, dealing->cuts, err);
+  }
+  for (size_t i = 0; i < dataset->n && status == GPNN_OK; i++)
+    dealing->n_rows[gpnn_deal_rank(size, dealing->cuts, dataset->x + i * d, (double)i)]++;
+  free(row);
+  free(x);
+  free(number);
+  return status;
+}
+
+/* Writes what all shards have in common, as an index of one row. */
+static enum gpnn_status write_head(const struct dealing *dealing, const char *path,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_dataset head = *dealing->dataset;
+  struct gpnn_search *search = NULL;
+  const struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
+  head.n = 1;
+  head.n_row_groups = 0;
+  head.row_group = NULL;
+  head.held_out = NULL;
+  enum gpnn_status status =
+      gpnn_index_make(path, &head, NULL, &options, dealing->watch, &search, err);
+  if (status == GPNN_OK) gpnn_search_free(search);
+  return status;
+}
+
+static enum gpnn_status begin(struct dealing *dealing, const char *head, struct gpnn_error *err)
+{
+  enum gpnn_status status = check(dealing, err);
+  if (status == GPNN_OK) status = find_cuts(dealing, err);
+  for (size_t r = 0; r < dealing->comm->size && status == GPNN_OK; r++)
+    if (dealing->n_rows[r] == 0)
+      status =
+          gpnn_fail(err, GPNN_EDATA, "there are too few rows for %zu ranks", dealing->comm->size);
+  if (status == GPNN_OK && mkdir(dealing->directory, 0777) != 0)
+    status = gpnn_fail_errno(err, errno, "%s", dealing->directory);
+  if (status != GPNN_OK) return status;
+  status = write_head(dealing, head, err);
+  if (status != GPNN_OK) (void)rmdir(dealing->directory);
+  return status;
+}
+
+/* ---- the rows ------------------------------------------------------------------------------- */
+
+/* Packs rows [first, end) for the ranks they go to. */
+static enum gpnn_status pack_block(const struct dealing *dealing, size_t first, size_t end,
+                                   struct gpnn_message *send, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = dealing->dataset;
+  size_t bytes = gpnn_rows_width(dataset) * sizeof(double), size = dealing->comm->size;
+  for (size_t r = 0; r < size; r++) {
+    send[r].bytes = malloc((end - first) * bytes);
+    if (send[r].bytes == NULL) return gpnn_fail_memory(err, "for dealing rows");
+  }
+  for (size_t i = first; i < end; i++) {
+    size_t r = gpnn_deal_rank(size, dealing->cuts, dataset->x + i * dataset->d, (double)i);
+    double *to = (double *)(void *)(send[r].bytes + send[r].length);
+    gpnn_rows_pack(dataset, i, (double)i, to);
+    send[r].length += bytes;
+  }
+  return GPNN_OK;
+}
+
+/* Sends all rows, block by block, and keeps those that come here. */
+static enum gpnn_status deal_rows(struct dealing *dealing, struct gpnn_error *err)
+{
+  struct gpnn_comm *comm = dealing->comm;
+  size_t width = gpnn_rows_width(&dealing->rows.dataset), kept = 0;
+  uint64_t n = 0;
+  struct gpnn_message *messages = calloc(2 * comm->size, sizeof *messages);
+  enum gpnn_status status = messages == NULL ? gpnn_fail_memory(err, "for dealing rows") : GPNN_OK;
+  status = gpnn_comm_agree(comm, status, err);
+  for (size_t r = 0; r < comm->size; r++) n += dealing->n_rows[r];
+  for (uint64_t first = 0; first < n && status == GPNN_OK; first += BLOCK) {
+    uint64_t end = n - first < BLOCK ? n : first + BLOCK;
+    struct gpnn_message *send = messages, *receive = messages + comm->size;
+    if (dealing->dataset != NULL) status = pack_block(dealing, first, end, send, err);
+    status = gpnn_comm_agree(comm, status, err);
+    if (status == GPNN_OK) status = gpnn_comm_exchange(comm, send, receive, err);
+    if (status != GPNN_OK) break;
+    const double *packed = (const double *)(const void *)receive[0].bytes;
+    size_t n_received = receive[0].length / sizeof *packed / width;
+    for (size_t i = 0; i < n_received; i++)
+      gpnn_rows_set(&dealing->rows, kept++, packed + i * width);
+    gpnn_messages_release(comm->size, receive);
+  }
+  if (messages != NULL) gpnn_messages_release(2 * comm->size, messages);
+  free(messages);
+  return status;
+}
+
+/* ---- the files ------------------------------------------------------------------------------ */
+
+static enum gpnn_status write_bytes(const char *path, const char *volatile *watch,
+                                    const void *bytes, size_t n, struct gpnn_error *err)
+{
+  struct gpnn_output *output = NULL;
+  enum gpnn_status status = gpnn_output_open_watched(&output, path, watch, err);
+  if (status != GPNN_OK) return status;
+  status = gpnn_output_write(output, bytes, n, err);
+  if (status == GPNN_OK) return gpnn_output_close(output, err);
+  gpnn_output_abandon(output);
+  return status;
+}
+
+/* Writes the numbers of this rank's rows. */
+static enum gpnn_status write_numbers(struct dealing *dealing, const char *path,
+                                      struct gpnn_error *err)
+{
+  size_t n = dealing->rows.dataset.n;
+  uint64_t *number = gpnn_alloc(n, 1, sizeof *number);
+  if (number == NULL) return gpnn_fail_memory(err, "for the numbers of rows");
+  for (size_t i = 0; i < n; i++) number[i] = (uint64_t)dealing->rows.numbers[i];
+  dealing->entry.numbers = gpnn_shard_checksum(n, number);
+  enum gpnn_status status = write_bytes(path, dealing->watch, number, n * sizeof *number, err);
+  free(number);
+  return status;
+}
+
+/* Writes the index of this rank's rows, and notes its fingerprint. */
+static enum gpnn_status write_index(struct dealing *dealing, const char *path,
+                                    struct gpnn_error *err)
+{
+  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
+  struct gpnn_search *search = NULL;
+  struct gpnn_index *index = NULL;
+  options.recall = 1;
+  options.threads = dealing->threads;
+  options.seed = dealing->rows.dataset.seed;
+  enum gpnn_status status =
+      gpnn_index_make(path, &dealing->rows.dataset, NULL, &options, dealing->watch, &search, err);
+  if (status != GPNN_OK) return status;
+  gpnn_search_free(search);
+  status = gpnn_index_open(&index, path, false, err);
+  if (status != GPNN_OK) return status;
+  dealing->entry.n = gpnn_index_dataset(index)->n;
+  dealing->entry.fingerprint = gpnn_index_dataset(index)->fingerprint;
+  gpnn_index_close(index);
+  return GPNN_OK;
+}
+
+static enum gpnn_status write_shard(struct dealing *dealing, struct gpnn_error *err)
+{
+  char *index = gpnn_shard_path(dealing->directory, dealing->comm->rank, "gpi");
+  char *rows = gpnn_shard_path(dealing->directory, dealing->comm->rank, "rows");
+  enum gpnn_status status =
+      index == NULL || rows == NULL ? gpnn_fail_memory(err, "for a shard") : GPNN_OK;
+  if (status == GPNN_OK) status = write_index(dealing, index, err);
+  if (status == GPNN_OK) status = write_numbers(dealing, rows, err);
+  free(index);
+  free(rows);
+  return status;
+}
+
+/* Writes the manifest from the entries of all ranks. */
+static enum gpnn_status write_manifest(const struct dealing *dealing,
+                                       const struct gpnn_shard_entry *entries,
+                                       struct gpnn_error *err)
+{
+  struct gpnn_output *output = NULL;
+  char *path = gpnn_shard_path(dealing->directory, 0, NULL);
+  if (path == NULL) return gpnn_fail_memory(err, "for a manifest");
+  enum gpnn_status status = gpnn_output_open_watched(&output, path, dealing->watch, err);
+  free(path);
+  if (status != GPNN_OK) return status;
+  status =
+      gpnn_output_printf(output, err, GPNN_SHARD_FIRST_LINE "ranks %zu\n", dealing->comm->size);
+  for (size_t r = 0; r < dealing->comm->size && status == GPNN_OK; r++)
+    status = gpnn_output_printf(
+        output, err, "shard rows %" PRIu64 " index %016" PRIx64 " numbers %016" PRIx64 "\n",
+        entries[r].n, entries[r].fingerprint, entries[r].numbers);
+  if (status == GPNN_OK) return gpnn_output_close(output, err);
+  gpnn_output_abandon(output);
+  return status;
+}
+
+/* Shares the entries of all ranks; rank 0 writes the manifest. */
+static enum gpnn_status finish(struct dealing *dealing, struct gpnn_error *err)
+{
+  struct gpnn_comm *comm = dealing->comm;
+  struct gpnn_shard_entry *entries = gpnn_alloc(comm->size, 1, sizeof *entries);
+  enum gpnn_status status = entries == NULL ? gpnn_fail_memory(err, "for a manifest") : GPNN_OK;
+  status = gpnn_comm_agree(comm, status, err);
+  if (status == GPNN_OK) {
+    gpnn_comm_share(comm, &dealing->entry, sizeof dealing->entry, entries);
+    if (comm->rank == 0) status = write_manifest(dealing, entries, err);
+    status = gpnn_comm_agree(comm, status, err);
+  }
+  free(entries);
+  return status;
+}
+
+/* Removes what this rank has written; rank 0, which comes last, the folder too. */
+static void remove_all(const struct dealing *dealing, const char *head)
+{
+  static const char *const kinds[] = {"gpi", "rows"};
+  for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+    char *path = gpnn_shard_path(dealing->directory, dealing->comm->rank, kinds[k]);
+    if (path != NULL) (void)unlink(path);
+    free(path);
+  }
+  enum gpnn_status all_are_done = gpnn_comm_agree(dealing->comm, GPNN_OK, NULL);
+  if (dealing->comm->rank != 0 || all_are_done != GPNN_OK) return;
+  if (head != NULL) (void)unlink(head);
+  (void)rmdir(dealing->directory);
+}
+
+static enum gpnn_status deal(struct dealing *dealing, const char *head, struct gpnn_error *err)
+{
+  struct gpnn_comm *comm = dealing->comm;
+  enum gpnn_status status = gpnn_index_open(&dealing->head, head, false, err);
+  gpnn_comm_broadcast(comm, 0, dealing->n_rows, comm->size * sizeof *dealing->n_rows);
+  if (status == GPNN_OK)
+    status = gpnn_rows_new(&dealing->rows, gpnn_index_dataset(dealing->head),
+                           dealing->n_rows[comm->rank], err);
+  status = gpnn_comm_agree(comm, status, err);
+  if (status == GPNN_OK) status = deal_rows(dealing, err);
+  if (status == GPNN_OK) status = gpnn_comm_agree(comm, write_shard(dealing, err), err);
+  if (status == GPNN_OK) status = finish(dealing, err);
+  return status;
+}
+
+enum gpnn_status gpnn_shard_deal(struct gpnn_comm *comm, const char *directory,
+                                 const struct gpnn_dataset *dataset, int threads,
+                                 const char *volatile *watch, struct gpnn_error *err)
+{
+  struct dealing dealing = {comm, directory, dataset, threads, watch, .cuts = NULL};
+  char *head = gpnn_shard_path(directory, comm->size, "gpi");
+  unsigned char goes_on = dataset != NULL;
+  gpnn_comm_broadcast(comm, 0, &goes_on, sizeof goes_on);
+  if (!goes_on) {
+    free(head);
+    return GPNN_END;
+  }
+  dealing.cuts = gpnn_alloc(comm->size, 1, sizeof *dealing.cuts);
+  dealing.n_rows = calloc(comm->size, sizeof *dealing.n_rows);
+  enum gpnn_status status = head == NULL || dealing.cuts == NULL || dealing.n_rows == NULL
+                                ? gpnn_fail_memory(err, "for dealing rows")
+                                : GPNN_OK;
+  if (status == GPNN_OK && comm->rank == 0) status = begin(&dealing, head, err);
+  status = gpnn_comm_agree(comm, status, err);
+  bool exists = status == GPNN_OK;
+  if (exists) status = deal(&dealing, head, err);
+  gpnn_index_close(dealing.head);
+  if (status == GPNN_OK && comm->rank == 0) (void)unlink(head);
+  if (status != GPNN_OK && exists) remove_all(&dealing, head);
+  gpnn_rows_release(&dealing.rows);
+  free(dealing.cuts);
+  free(dealing.n_rows);
+  free(head);
+  return status;
+}
+
+void gpnn_shard_cancel(struct gpnn_comm *comm)
+{
+  unsigned char goes_on = false;
+  gpnn_comm_broadcast(comm, 0, &goes_on, sizeof goes_on);
+}

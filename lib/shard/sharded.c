@@ -1,0 +1,252 @@
+#include "shard/sharded.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "shard/sharded_private.h"
+#include "table/stream.h"
+
+enum { MOST_TASKS = 64 };
+
+enum kind { DISMISS, MAKE, PREDICT, RELEASE };
+
+/* What rank 0 asks for; what comes with it follows. */
+struct order {
+  enum kind kind;
+  size_t task;
+  size_t neighbours, draws;      /* of MAKE */
+  enum gpnn_precision precision; /* of MAKE */
+  size_t length;                 /* of MAKE: bytes of text */
+  size_t n;                      /* of PREDICT, as are the following */
+  unsigned wanted;
+  double atom;
+};
+
+struct gpnn_server {
+  struct gpnn_shard *shard; /* borrowed */
+  int threads;
+  struct gpnn_shard_task tasks[MOST_TASKS]; /* those without parameters are free */
+  struct gpnn_sharded_counts counts;
+};
+
+enum gpnn_status gpnn_server_new(struct gpnn_server **server, struct gpnn_shard *shard, int threads,
+                                 struct gpnn_error *err)
+{
+  *server = calloc(1, sizeof **server);
+  if (*server == NULL) return gpnn_fail_memory(err, "for shards");
+  (*server)->shard = shard;
+  (*server)->threads = threads;
+  return GPNN_OK;
+}
+
+void gpnn_server_free(struct gpnn_server *server)
+{
+  for (size_t i = 0; server != NULL && i < MOST_TASKS; i++)
+    gpnn_shard_task_release(&server->tasks[i]);
+  free(server);
+}
+
+struct gpnn_sharded_counts gpnn_sharded_counts(const struct gpnn_server *server)
+{
+  return server->counts;
+}
+
+/* ---- orders, as all ranks carry them out ------------------------------------------------------
+ */
+
+/* Makes room for 'n' bytes on every rank, or on none. */
+static enum gpnn_status receive(struct gpnn_comm *comm, const void *given, size_t n, void **bytes,
+                                struct gpnn_error *err)
+{
+  *bytes = malloc(n > 0 ? n : 1);
+  enum gpnn_status status = *bytes == NULL ? gpnn_fail_memory(err, "for an order") : GPNN_OK;
+  status = gpnn_comm_agree(comm, status, err);
+  if (status == GPNN_OK && given != NULL) memcpy(*bytes, given, n);
+  if (status == GPNN_OK) gpnn_comm_broadcast(comm, 0, *bytes, n);
+  return status;
+}
+
+/* 'text' is NULL except on rank 0. */
+static enum gpnn_status make(struct gpnn_server *server, const struct order *order,
+                             const char *text, struct gpnn_error *err)
+{
+  const struct gpnn_model_options options = {.neighbours = order->neighbours,
+                                             .precision = order->precision,
+                                             .draws = order->draws,
+                                             .threads = server->threads};
+  void *bytes = NULL;
+  enum gpnn_status status = receive(server->shard->comm, text, order->length, &bytes, err);
+  if (status == GPNN_OK)
+    status = gpnn_shard_task_init(&server->tasks[order->task], server->shard, bytes, order->length,
+                                  &options, err);
+  free(bytes);
+  return status;
+}
+
+/* 'query' and 'latent' are empty except on rank 0. */
+static enum gpnn_status predict(struct gpnn_server *server, const struct order *order,
+                                const struct gpnn_query *query, struct gpnn_latent *latent,
+                                struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  const struct gpnn_shard_task *task = &server->tasks[order->task];
+  struct gpnn_comm *comm = server->shard->comm;
+  const struct gpnn_dataset *data = task->channel.dataset;
+  void *x = NULL, *regressors = NULL;
+  enum gpnn_status status = receive(comm, query->x, order->n * data->d * sizeof *query->x, &x, err);
+  if (status == GPNN_OK)
+    status = receive(comm, query->regressors,
+                     order->n * data->n_regressors * sizeof *query->regressors, &regressors, err);
+  if (status == GPNN_OK) {
+    const struct gpnn_shard_batch batch = {order->n, x, regressors, order->wanted, order->atom};
+    status = gpnn_shard_predict(task, &batch, latent, counts, &server->counts.n_asked, err);
+  }
+  free(x);
+  free(regressors);
+  return status;
+}
+
+void gpnn_sharded_serve(struct gpnn_server *server)
+{
+  struct order order = {.kind = MAKE};
+  while (order.kind != DISMISS) {
+    struct gpnn_error err; /* rank 0 has it too */
+    struct gpnn_query none = {.n = 0};
+    struct gpnn_latent latent = {.mean = NULL};
+    struct gpnn_counts counts = {.n_rows = 0};
+    enum gpnn_status status = GPNN_OK;
+    gpnn_comm_broadcast(server->shard->comm, 0, &order, sizeof order);
+    if (order.kind == MAKE) status = make(server, &order, NULL, &err);
+    if (order.kind == PREDICT) status = predict(server, &order, &none, &latent, &counts, &err);
+    if (order.kind == RELEASE) gpnn_shard_task_release(&server->tasks[order.task]);
+    (void)status;
+  }
+}
+
+void gpnn_server_dismiss(struct gpnn_server *server)
+{
+  struct order order = {.kind = DISMISS};
+  gpnn_comm_broadcast(server->shard->comm, 0, &order, sizeof order);
+}
+
+/* ---- the model of rank 0 ----------------------------------------------------------------------
+ */
+
+struct sharded {
+  struct gpnn_server *server;
+  size_t task;
+};
+
+static enum gpnn_status sharded_predict(const void *state, const struct gpnn_query *query,
+                                        const struct gpnn_latent *latent,
+                                        struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  const struct sharded *sharded = state;
+  struct gpnn_latent to = *latent;
+  double **arrays[GPNN_SHARD_ARRAYS];
+  struct order order = {.kind = PREDICT,
+                        .task = sharded->task,
+                        .n = query->n,
+                        .atom = latent->atom == NULL ? 0 : *latent->atom};
+  if (query->self != NULL || query->group != NULL || query->candidates != NULL)
+    return gpnn_fail(err, GPNN_EINVAL, "shards cannot leave training rows out");
+  gpnn_shard_latent_arrays(&to, arrays);
+  for (unsigned a = 0; a < GPNN_SHARD_ARRAYS; a++)
+    if (*arrays[a] != NULL) order.wanted |= 1U << a;
+  if (query->n == 0) return GPNN_OK;
+  sharded->server->counts.n_rows += query->n;
+  gpnn_comm_broadcast(sharded->server->shard->comm, 0, &order, sizeof order);
+  return predict(sharded->server, &order, query, &to, counts, err);
+}
+
+static size_t sharded_neighbours(const void *state, size_t channel)
+{
+  const struct sharded *sharded = state;
+  (void)channel;
+  return sharded->server->tasks[sharded->task].metrics[0].neighbours;
+}
+
+static void sharded_free(void *state)
+{
+  struct sharded *sharded = state;
+  if (sharded == NULL) return;
+  struct order order = {.kind = RELEASE, .task = sharded->task};
+  gpnn_comm_broadcast(sharded->server->shard->comm, 0, &order, sizeof order);
+  gpnn_shard_task_release(&sharded->server->tasks[sharded->task]);
+  free(sharded);
+}
+
+/* Lets all ranks make the model of these parameters. */
+static enum gpnn_status order_make(struct gpnn_server *server, const struct gpnn_channel *channel,
+                                   const struct gpnn_model_options *options, size_t *task,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_output *memory = NULL;
+  struct order order = {.kind = MAKE,
+                        .neighbours = options->neighbours,
+                        .draws = options->draws,
+                        .precision = options->precision};
+  while (order.task < MOST_TASKS && server->tasks[order.task].parameters != NULL) order.task++;
+  if (order.task == MOST_TASKS) return gpnn_fail_memory(err, "for another model of shards");
+  enum gpnn_status status = gpnn_output_open_memory(&memory, err);
+  if (status == GPNN_OK) status = gpnn_parameters_write(channel->parameters, 1, memory, err);
+  if (status == GPNN_OK) {
+    const char *text = gpnn_output_memory(memory, &order.length);
+    if (text == NULL) {
+      status = gpnn_fail_memory(err, "for the parameters");
+    } else {
+      gpnn_comm_broadcast(server->shard->comm, 0, &order, sizeof order);
+      status = make(server, &order, text, err);
+    }
+  }
+  gpnn_output_abandon(memory);
+  *task = order.task;
+  return status;
+}
+
+static enum gpnn_status make_state(struct gpnn_server *server, size_t n,
+                                   const struct gpnn_channel *channels,
+                                   const struct gpnn_model_options *options,
+                                   struct sharded **sharded, struct gpnn_error *err)
+{
+  size_t task = 0;
+  if (n != 1) return gpnn_fail(err, GPNN_EINVAL, "shards have one target");
+  if (options->share > 1)
+    return gpnn_fail(err, GPNN_EINVAL, "rows of shards cannot share a factorisation");
+  if (channels[0].dataset->observed != NULL)
+    return gpnn_fail(err, GPNN_EINVAL, "shards cannot have weights of rows");
+  enum gpnn_status status = order_make(server, channels, options, &task, err);
+  if (status != GPNN_OK) return status;
+  *sharded = malloc(sizeof **sharded);
+  if (*sharded == NULL) return gpnn_fail_memory(err, "for a model of shards");
+  **sharded = (struct sharded){server, task};
+  return GPNN_OK;
+}
+
+/* The model is made anew, which finds the searches again where the metric is that of the shards. */
+static enum gpnn_status sharded_with(const void *state, const struct gpnn_channel *channels,
+                                     void **other, struct gpnn_error *err)
+{
+  const struct sharded *sharded = state;
+  struct sharded *made = NULL;
+  const struct gpnn_model_options options = sharded->server->tasks[sharded->task].options;
+  enum gpnn_status status = make_state(sharded->server, 1, channels, &options, &made, err);
+  if (status == GPNN_OK) *other = made;
+  return status;
+}
+
+static const struct gpnn_model_ops sharded_ops = {.with = sharded_with,
+                                                  .predict = sharded_predict,
+                                                  .neighbours = sharded_neighbours,
+                                                  .free = sharded_free};
+
+enum gpnn_status gpnn_sharded_new(struct gpnn_model **model, struct gpnn_server *server, size_t n,
+                                  const struct gpnn_channel *channels,
+                                  const struct gpnn_model_options *options, struct gpnn_error *err)
+{
+  struct sharded *sharded = NULL;
+  enum gpnn_status status = make_state(server, n, channels, options, &sharded, err);
+  return status == GPNN_OK
+             ? gpnn_model_wrap(model, "sharded", &sharded_ops, sharded, n, channels, options, err)
+             : status;
+}

@@ -1,0 +1,386 @@
+/*
+ * A batch of rows to predict: who has the neighbours of each, and who solves it.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compare.h"
+#include "base/memory.h"
+#include "linalg/arrays.h"
+#include "shard/sharded_private.h"
+
+/* Local rows that a rank needs to solve its share; owned. */
+struct needed {
+  size_t n, capacity;
+  uint64_t *rows;
+};
+
+struct work {
+  const struct gpnn_shard_task *task;
+  const struct gpnn_shard_batch *batch;
+  struct gpnn_comm *comm;
+  size_t *owner, *solver;              /* batch->n: of the member at hand; of the row */
+  double *distance;                    /* batch->n by comm->size: squared, of each rank's box */
+  double *bound, *bounds;              /* batch->n, of this rank; comm->size by batch->n, of all */
+  size_t *row;                         /* batch->n: those that are asked for */
+  double *x;                           /* batch->n by d: them */
+  struct needed *needed;               /* comm->size */
+  struct gpnn_message *send, *receive; /* comm->size of each */
+  uint64_t asked;
+  struct gpnn_arrays *arrays; /* owned: those above */
+};
+
+static enum gpnn_status work_init(struct work *work, struct gpnn_error *err)
+{
+  size_t n = work->batch->n, size = work->comm->size, d = work->task->channel.dataset->d;
+  work->arrays = GPNN_ARRAYS(GPNN_ARRAY(work->owner, n, 1), GPNN_ARRAY(work->solver, n, 1),
+                             GPNN_ARRAY(work->distance, n, size), GPNN_ARRAY(work->bound, n, 1),
+                             GPNN_ARRAY(work->bounds, size, n), GPNN_ARRAY(work->row, n, 1),
+                             GPNN_ARRAY(work->x, n, d), GPNN_ARRAY(work->needed, size, 1),
+                             GPNN_ARRAY(work->send, size, 1), GPNN_ARRAY(work->receive, size, 1));
+  return work->arrays != NULL ? GPNN_OK : gpnn_fail_memory(err, "for a batch");
+}
+
+static void work_release(struct work *work)
+{
+  if (work->arrays == NULL) return;
+  for (size_t r = 0; r < work->comm->size; r++) free(work->needed[r].rows);
+  gpnn_messages_release(work->comm->size, work->send);
+  gpnn_messages_release(work->comm->size, work->receive);
+  gpnn_arrays_free(work->arrays);
+}
+
+/* ---- owners and solvers --------------------------------------------------------------------- */
+
+static double box_distance(size_t d, const double *z, const double *box)
+{
+  double sum = 0;
+  for (size_t j = 0; j < d; j++) {
+    double outside = fmax(fmax(box[j] - z[j], z[j] - box[d + j]), 0);
+    sum += outside * outside;
+  }
+  return sum;
+}
+
+/* How far rounding may have moved the coordinates of a row and a box, squared. */
+static double slack(size_t d, const double *z)
+{
+  const double rounding = 1e-12;
+  double sum = 0;
+  for (size_t j = 0; j < d; j++) sum += z[j] * z[j];
+  return rounding * rounding * sum;
+}
+
+/* Finds how far each row is from the box of each rank, and whose is the nearest: the same on all
+ * ranks. */
+static void find_owners(struct work *work, const struct gpnn_shard_metric *metric, double *z)
+{
+  size_t size = work->comm->size, d = work->task->channel.dataset->d;
+  for (size_t i = 0; i < work->batch->n; i++) {
+    double *distance = work->distance + i * size;
+    gpnn_shard_place(metric->search, d, work->batch->x + i * d, z);
+    work->owner[i] = 0;
+    for (size_t r = 0; r < size; r++) {
+      distance[r] = box_distance(d, z, metric->boxes + r * 2 * d);
+      if (distance[r] < distance[work->owner[i]]) work->owner[i] = r;
+    }
+    for (size_t r = 0; r < size; r++) distance[r] = fmax(distance[r] - slack(d, z), 0);
+  }
+}
+
+/* Lets owners solve their rows, and others those that are more than a rank's share. */
+static void find_solvers(struct work *work)
+{
+  size_t size = work->comm->size, n = work->batch->n, most = (n + size - 1) / size, next = 0;
+  size_t *count = work->row; /* scratch; size is at most n, or else rows go one by one */
+  if (size > n) {
+    for (size_t i = 0; i < n; i++) work->solver[i] = work->owner[i];
+    return;
+  }
+  memset(count, 0, size * sizeof *count);
+  for (size_t i = 0; i < n; i++) {
+    work->solver[i] = count[work->owner[i]] < most ? work->owner[i] : SIZE_MAX;
+    if (work->solver[i] != SIZE_MAX) count[work->solver[i]]++;
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (work->solver[i] != SIZE_MAX) continue;
+    while (count[next] == most) next++;
+    work->solver[i] = next;
+    count[next]++;
+  }
+}
+
+/* ---- neighbours ----------------------------------------------------------------------------- */
+
+static enum gpnn_status need(struct needed *needed, uint64_t row, struct gpnn_error *err)
+{
+  if (!gpnn_grow(&needed->rows, &needed->capacity, needed->n + 1, sizeof *needed->rows))
+    return gpnn_fail_memory(err, "for neighbours");
+  needed->rows[needed->n++] = row;
+  return GPNN_OK;
+}
+
+/* What a search has found. */
+struct found {
+  const size_t *asked; /* n: rows of the batch */
+  size_t n, k;
+  const int64_t *rows;     /* n by k */
+  const double *distances; /* n by k */
+};
+
+/* Notes the neighbours of rows within the bounds; the owner sets these, and 'wanted' is then the
+ * number of neighbours, else 0. */
+static enum gpnn_status note(struct work *work, struct found found, size_t wanted,
+                             struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t q = 0; q < found.n; q++) {
+    size_t i = found.asked[q];
+    const double *distances = found.distances + q * found.k;
+    struct needed *needed = &work->needed[work->solver[i]];
+    if (wanted > 0) work->bound[i] = found.k < wanted ? INFINITY : distances[found.k - 1];
+    for (size_t a = 0; a < found.k && status == GPNN_OK; a++)
+      if (distances[a] <= work->bound[i])
+        status = need(needed, (uint64_t)found.rows[q * found.k + a], err);
+  }
+  return status;
+}
+
+/* Searches this rank's rows for the neighbours of 'n' rows, work->row. */
+static enum gpnn_status search(struct work *work, const struct gpnn_shard_metric *metric, size_t n,
+                               bool is_owner, struct gpnn_error *err)
+{
+  enum { TOGETHER = 1024 };
+  const struct gpnn_dataset *data = work->task->channel.dataset;
+  size_t d = data->d, k = metric->neighbours < data->n ? metric->neighbours : data->n;
+  int64_t *rows = gpnn_alloc(TOGETHER, k, sizeof *rows);
+  double *distances = gpnn_alloc(TOGETHER, k, sizeof *distances);
+  enum gpnn_status status =
+      rows == NULL || distances == NULL ? gpnn_fail_memory(err, "for neighbours") : GPNN_OK;
+  work->asked += n;
+  for (size_t q = 0; q < n; q++)
+    memcpy(work->x + q * d, work->batch->x + work->row[q] * d, d * sizeof *work->x);
+  for (size_t from = 0; from < n && status == GPNN_OK; from += TOGETHER) {
+    size_t part = n - from < TOGETHER ? n - from : TOGETHER;
+    status = gpnn_search_query(metric->search, part, work->x + from * d, k, rows, distances,
+                               work->task->options.threads, err);
+    if (status == GPNN_OK)
+      status = note(work, (struct found){work->row + from, part, k, rows, distances},
+                    is_owner ? metric->neighbours : 0, err);
+  }
+  free(rows);
+  free(distances);
+  return status;
+}
+
+/* Lists the rows that this rank owns, or those of others whose neighbours it may have. */
+static size_t list_rows(const struct work *work, bool is_owner)
+{
+  const double rounding = 1e-9;
+  size_t n = 0, rank = work->comm->rank, size = work->comm->size;
+  for (size_t i = 0; i < work->batch->n; i++) {
+    bool is_near = work->distance[i * size + rank] <= work->bound[i] * (1 + rounding);
+    if ((work->owner[i] == rank) == is_owner && (is_owner || is_near)) work->row[n++] = i;
+  }
+  return n;
+}
+
+/* Finds the neighbours of all rows under the metric of one member. */
+static enum gpnn_status find_neighbours(struct work *work, size_t k, struct gpnn_error *err)
+{
+  const struct gpnn_shard_metric *metric = &work->task->metrics[k];
+  size_t n = work->batch->n;
+  find_owners(work, metric, work->x);
+  if (k == 0) find_solvers(work);
+  enum gpnn_status status = search(work, metric, list_rows(work, true), true, err);
+  status = gpnn_comm_agree(work->comm, status, err);
+  if (status != GPNN_OK || work->comm->size == 1) return status;
+  gpnn_comm_share(work->comm, work->bound, n * sizeof *work->bound, work->bounds);
+  for (size_t i = 0; i < n; i++) work->bound[i] = work->bounds[work->owner[i] * n + i];
+  status = search(work, metric, list_rows(work, false), false, err);
+  return gpnn_comm_agree(work->comm, status, err);
+}
+
+/* ---- what is sent --------------------------------------------------------------------------- */
+
+/* Packs the rows that rank 'r' needs, each once. */
+static enum gpnn_status pack(struct work *work, size_t r, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *data = work->task->channel.dataset;
+  struct needed *needed = &work->needed[r];
+  size_t width = gpnn_rows_width(data), n = 0;
+  if (needed->n > 0) qsort(needed->rows, needed->n, sizeof *needed->rows, gpnn_compare_uint64s);
+  for (size_t i = 0; i < needed->n; i++)
+    if (i == 0 || needed->rows[i] != needed->rows[n - 1]) needed->rows[n++] = needed->rows[i];
+  double *packed = gpnn_alloc(n, width, sizeof *packed);
+  if (packed == NULL) return gpnn_fail_memory(err, "for neighbours");
+  for (size_t i = 0; i < n; i++)
+    gpnn_rows_pack(data, needed->rows[i], (double)work->task->shard->number[needed->rows[i]],
+                   packed + i * width);
+  work->send[r] = (struct gpnn_message){n * width * sizeof *packed, (unsigned char *)packed};
+  return GPNN_OK;
+}
+
+static int compare_packed(const void *a, const void *b)
+{
+  const double *const *p = a, *const *q = b;
+  return **p < **q ? -1 : **p > **q;
+}
+
+/* Lists packed rows, and returns how many they are. */
+static size_t list_packed(size_t n, size_t width, const double *packed, const double **list)
+{
+  for (size_t i = 0; i < n; i++) list[i] = packed + i * width;
+  return n;
+}
+
+/* Makes a dataset of what was received and of the rows of every batch, in the order of all rows. */
+static enum gpnn_status unite(const struct work *work, struct gpnn_rows *rows,
+                              struct gpnn_error *err)
+{
+  const struct gpnn_shard_task *task = work->task;
+  size_t width = gpnn_rows_width(task->channel.dataset), n = task->n_fixed, unique = 0, at;
+  for (size_t r = 0; r < work->comm->size; r++)
+    n += work->receive[r].length / sizeof(double) / width;
+  const double **list = gpnn_alloc(n, 1, sizeof(const double *));
+  if (list == NULL) return gpnn_fail_memory(err, "for neighbours");
+  at = list_packed(task->n_fixed, width, task->fixed, list);
+  for (size_t r = 0; r < work->comm->size; r++)
+    at += list_packed(work->receive[r].length / sizeof(double) / width, width,
+                      (const double *)(const void *)work->receive[r].bytes, list + at);
+  qsort(list, n, sizeof *list, compare_packed);
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || *list[i] != *list[unique - 1]) list[unique++] = list[i];
+  enum gpnn_status status = gpnn_rows_new(rows, task->channel.dataset, unique, err);
+  for (size_t i = 0; i < unique && status == GPNN_OK; i++) gpnn_rows_set(rows, i, list[i]);
+  if (status == GPNN_OK) rows->dataset.is_partial = true; /* the search is that of all rows */
+  free(list);
+  return status;
+}
+
+/* ---- solving -------------------------------------------------------------------------------- */
+
+void gpnn_shard_latent_arrays(struct gpnn_latent *latent, double **arrays[GPNN_SHARD_ARRAYS])
+{
+  arrays[0] = &latent->mean;
+  arrays[1] = &latent->variance;
+  arrays[2] = &latent->mean_variance;
+  arrays[3] = &latent->misfit;
+  arrays[4] = &latent->nearest;
+  arrays[5] = &latent->share;
+}
+
+/* What a rank tells rank 0: the counts, and then the arrays. */
+struct answer {
+  struct gpnn_counts counts;
+  uint64_t asked;
+};
+
+/* Predicts 'n' rows, work->row, into 'values', one array after the other. */
+static enum gpnn_status solve(const struct work *work, size_t n, double *regressors, double *values,
+                              struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  const struct gpnn_shard_task *task = work->task;
+  const struct gpnn_shard_batch *batch = work->batch;
+  size_t d = task->channel.dataset->d, p = task->channel.dataset->n_regressors;
+  struct gpnn_rows rows = {.numbers = NULL};
+  struct gpnn_model *model = NULL;
+  struct gpnn_latent latent = {.atom = &batch->atom};
+  double **arrays[GPNN_SHARD_ARRAYS];
+  gpnn_shard_latent_arrays(&latent, arrays);
+  for (size_t a = 0; a < GPNN_SHARD_ARRAYS; a++)
+    if (batch->wanted >> a & 1U) {
+      *arrays[a] = values;
+      values += n;
+    }
+  for (size_t q = 0; q < n; q++) {
+    memcpy(work->x + q * d, batch->x + work->row[q] * d, d * sizeof *work->x);
+    if (p > 0) memcpy(regressors + q * p, batch->regressors + work->row[q] * p, p * sizeof(double));
+  }
+  const struct gpnn_query query = {.n = n, .x = work->x, .regressors = p > 0 ? regressors : NULL};
+  enum gpnn_status status = unite(work, &rows, err);
+  const struct gpnn_channel channel = {&rows.dataset, task->parameters};
+  if (status == GPNN_OK) status = gpnn_model_new(&model, 1, &channel, &task->options, err);
+  if (status == GPNN_OK) status = gpnn_model_predict(model, &query, &latent, counts, err);
+  gpnn_model_free(model);
+  gpnn_rows_release(&rows);
+  return status;
+}
+
+static size_t count_arrays(unsigned wanted)
+{
+  size_t n = 0;
+  for (; wanted != 0; wanted >>= 1) n += wanted & 1U;
+  return n;
+}
+
+/* Solves this rank's share, and makes the answer for rank 0. */
+static enum gpnn_status solve_share(struct work *work, struct gpnn_message *message,
+                                    struct gpnn_error *err)
+{
+  size_t n = 0, p = work->task->channel.dataset->n_regressors;
+  for (size_t i = 0; i < work->batch->n; i++)
+    if (work->solver[i] == work->comm->rank) work->row[n++] = i;
+  struct answer answer = {.asked = work->asked};
+  message->length = sizeof answer + n * count_arrays(work->batch->wanted) * sizeof(double);
+  message->bytes = calloc(1, message->length);
+  double *regressors = gpnn_alloc(n, p, sizeof *regressors);
+  enum gpnn_status status = message->bytes == NULL || regressors == NULL
+                                ? gpnn_fail_memory(err, "for predictions")
+                                : GPNN_OK;
+  if (status == GPNN_OK && n > 0)
+    status = solve(work, n, regressors, (double *)(void *)(message->bytes + sizeof answer),
+                   &answer.counts, err);
+  if (status == GPNN_OK) memcpy(message->bytes, &answer, sizeof answer);
+  free(regressors);
+  return status;
+}
+
+/* Puts what rank 'r' has solved where it belongs. */
+static void scatter(const struct work *work, size_t r, struct gpnn_latent *latent,
+                    struct gpnn_counts *counts, uint64_t *asked)
+{
+  struct answer answer;
+  const unsigned char *bytes = work->receive[r].bytes;
+  memcpy(&answer, bytes, sizeof answer);
+  const double *values = (const double *)(const void *)(bytes + sizeof answer);
+  double **arrays[GPNN_SHARD_ARRAYS];
+  gpnn_shard_latent_arrays(latent, arrays);
+  for (size_t a = 0; a < GPNN_SHARD_ARRAYS; a++)
+    for (size_t i = 0; i < work->batch->n && (work->batch->wanted >> a & 1U); i++)
+      if (work->solver[i] == r) (*arrays[a])[i] = *values++;
+  counts->n_clamped += answer.counts.n_clamped;
+  gpnn_jitter_note(&counts->jitter, answer.counts.jitter.n, answer.counts.jitter.most);
+  *asked += answer.asked;
+}
+
+static enum gpnn_status predict(struct work *work, struct gpnn_latent *latent,
+                                struct gpnn_counts *counts, uint64_t *asked, struct gpnn_error *err)
+{
+  struct gpnn_comm *comm = work->comm;
+  enum gpnn_status status = gpnn_comm_agree(comm, work_init(work, err), err);
+  for (size_t k = 0; k < work->task->n_metrics && status == GPNN_OK; k++)
+    status = find_neighbours(work, k, err);
+  if (status != GPNN_OK) return status;
+  for (size_t r = 0; r < comm->size && status == GPNN_OK; r++) status = pack(work, r, err);
+  status = gpnn_comm_agree(comm, status, err);
+  if (status == GPNN_OK) status = gpnn_comm_exchange(comm, work->send, work->receive, err);
+  if (status == GPNN_OK) status = gpnn_comm_agree(comm, solve_share(work, work->send, err), err);
+  gpnn_messages_release(comm->size, work->receive);
+  if (status == GPNN_OK) status = gpnn_comm_exchange(comm, work->send, work->receive, err);
+  for (size_t r = 0; r < comm->size && status == GPNN_OK && comm->rank == 0; r++)
+    scatter(work, r, latent, counts, asked);
+  return status;
+}
+
+enum gpnn_status gpnn_shard_predict(const struct gpnn_shard_task *task,
+                                    const struct gpnn_shard_batch *batch,
+                                    struct gpnn_latent *latent, struct gpnn_counts *counts,
+                                    uint64_t *asked, struct gpnn_error *err)
+{
+  struct work work = {.task = task, .batch = batch, .comm = task->shard->comm};
+  enum gpnn_status status = predict(&work, latent, counts, asked, err);
+  work_release(&work);
+  return status;
+}
