@@ -1,0 +1,16 @@
+/* gpnn-mpi: an index in shards, one a rank of MPI. */
+#include "cmd/common/cli.h"
+#include "cmd/mpi/mpi.h"
+
+static const struct cli_mode modes[] = {
+    {"index", "a table in, a folder of shards out", mpi_index},
+    {"predict", "shards, parameters and a table in, its predictions out", mpi_predict},
+};
+
+int main(int argc, char **argv)
+{
+  mpi_silence();
+  return cli_main_modes("gpnn-mpi",
+                        "Tables beyond one machine: an index in shards, one a rank of MPI.",
+                        sizeof modes / sizeof modes[0], modes, argc, argv);
+}
