@@ -89,6 +89,7 @@ static enum gpnn_status write_head(const struct dealing *dealing, const char *pa
   head.n_row_groups = 0;
   head.row_group = NULL;
   head.held_out = NULL;
+  head.drops_missing = true; /* draws of what a row lacks would be those of one shard */
   enum gpnn_status status =
       gpnn_index_make(path, &head, NULL, &options, dealing->watch, &search, err);
   if (status == GPNN_OK) gpnn_search_free(search);

@@ -1,0 +1,220 @@
+#include <sys/stat.h>
+
+#include "base/rng.h"
+#include "kernel/parameters.h"
+#include "models/model.h"
+#include "ranks.h"
+#include "scratch.h"
+#include "shard/sharded.h"
+#include "trained.h"
+
+enum { N = 400, N_NEW = 50 };
+
+/* A table of rows, some of them several times, and noise. */
+static char *make_table(void)
+{
+  struct gpnn_rng rng;
+  char *text = malloc(1 << 16);
+  int at = sprintf(text, "a\tb\tc\ty\n");
+  gpnn_rng_init(&rng, 2, GPNN_RNG_TEST);
+  for (int i = 0; i < N; i++) {
+    double x[3];
+    for (size_t j = 0; j < 3; j++) x[j] = floor((j == 2 ? 3 : 40) * gpnn_rng_uniform(&rng));
+    at += sprintf(text + at, "%g\t%g\t%g\t%.6f\n", x[0], x[1], x[2],
+                  sin(x[0] / 5) + cos(x[1] / 7) + x[2] + 0.1 * gpnn_rng_normal(&rng));
+  }
+  return text;
+}
+
+struct run {
+  struct gpnn_index *index; /* of one machine */
+  const struct gpnn_dataset *dataset;
+  const char *folder;
+  const char *parameters;
+  double x[N_NEW * 3], mean[N_NEW], variance[N_NEW], misfit[N_NEW], nearest[N_NEW];
+  double asked; /* ranks a row */
+  struct gpnn_error told[RANKS_MOST];
+  enum gpnn_status status[RANKS_MOST];
+};
+
+static void deal(struct gpnn_comm *comm, void *context)
+{
+  struct run *run = context;
+  size_t r = comm->rank;
+  run->status[r] =
+      gpnn_shard_deal(comm, run->folder, r == 0 ? run->dataset : NULL, 1, NULL, &run->told[r]);
+}
+
+static enum gpnn_status predict_by(const struct gpnn_model *model, struct run *run,
+                                   struct gpnn_error *err)
+{
+  const struct gpnn_query query = {.n = N_NEW, .x = run->x};
+  const struct gpnn_latent latent = {
+      .mean = run->mean, .variance = run->variance, .misfit = run->misfit, .nearest = run->nearest};
+  struct gpnn_counts counts = {0};
+  return gpnn_model_predict(model, &query, &latent, &counts, err);
+}
+
+/* Predicts run->x by the model of 'dataset', or by that of all ranks if there is a 'server'. */
+static enum gpnn_status predict(struct run *run, const struct gpnn_dataset *dataset,
+                                struct gpnn_server *server, struct gpnn_error *err)
+{
+  struct gpnn_parameters *parameters = NULL;
+  struct gpnn_channel channel;
+  struct gpnn_model *model = NULL;
+  const struct gpnn_model_options options = {.threads = 1};
+  size_t n = 0;
+  bool other;
+  enum gpnn_status status = gpnn_parameters_read_text(&parameters, &n, "text", run->parameters,
+                                                      strlen(run->parameters), err);
+  if (status == GPNN_OK) status = gpnn_channels_find(dataset, 1, parameters, &channel, &other, err);
+  if (status == GPNN_OK)
+    status = server != NULL ? gpnn_sharded_new(&model, server, 1, &channel, &options, err)
+                            : gpnn_model_new(&model, 1, &channel, &options, err);
+  if (status == GPNN_OK) status = predict_by(model, run, err);
+  gpnn_model_free(model);
+  gpnn_parameters_free(parameters, n);
+  return status;
+}
+
+static void predict_shards(struct gpnn_comm *comm, void *context)
+{
+  struct run *run = context;
+  struct gpnn_shard shard = {.comm = NULL};
+  struct gpnn_server *server = NULL;
+  struct gpnn_error *err = &run->told[comm->rank];
+  enum gpnn_status status = gpnn_shard_open(&shard, comm, run->folder, err);
+  if (status == GPNN_OK) status = gpnn_server_new(&server, &shard, 1, err);
+  if (status == GPNN_OK && comm->rank > 0) gpnn_sharded_serve(server);
+  if (status == GPNN_OK && comm->rank == 0) {
+    status = predict(run, shard.dataset, server, err);
+    const struct gpnn_sharded_counts counts = gpnn_sharded_counts(server);
+    run->asked = (double)counts.n_asked / (double)counts.n_rows;
+    gpnn_server_dismiss(server);
+  }
+  run->status[comm->rank] = status;
+  gpnn_server_free(server);
+  gpnn_shard_close(&shard);
+}
+
+/* Makes the index of one machine, with an exact search. */
+static struct gpnn_index *make_index(void)
+{
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
+  struct gpnn_search *search = NULL;
+  struct gpnn_index *index = NULL;
+  char *text = make_table();
+  options.recall = 1;
+  train(&training, text, &(struct gpnn_roles){0}, GPNN_SCALING_SCALE, 20);
+  assert_ok(gpnn_index_make(scratch_path("one.gpi"), &training.dataset, NULL, &options, NULL,
+                            &search, &err));
+  gpnn_search_free(search);
+  assert_ok(gpnn_index_open(&index, scratch_path("one.gpi"), false, &err));
+  gpnn_training_release(&training);
+  free(text);
+  return index;
+}
+
+static void run_init(struct run *run, size_t size)
+{
+  static char folder[64];
+  struct gpnn_rng rng;
+  snprintf(folder, sizeof folder, "house%zu", size);
+  *run = (struct run){.index = make_index(), .folder = strdup(scratch_path(folder))};
+  run->dataset = gpnn_index_dataset(run->index);
+  gpnn_rng_init(&rng, 3, GPNN_RNG_TEST);
+  for (size_t i = 0; i < N_NEW * 3; i++) run->x[i] = gpnn_rng_normal(&rng);
+  for (size_t i = 0; i < 3 * 5; i++) run->x[i] = run->dataset->x[i];
+}
+
+static void run_release(struct run *run, size_t size)
+{
+  static const char *const kinds[] = {"gpi", "rows"};
+  for (size_t r = 0; r < size; r++)
+    for (size_t k = 0; k < 2; k++) {
+      char *path = gpnn_shard_path(run->folder, r, kinds[k]);
+      unlink(path);
+      free(path);
+    }
+  char *path = gpnn_shard_path(run->folder, 0, NULL);
+  unlink(path);
+  free(path);
+  rmdir(run->folder);
+  free((char *)(uintptr_t)run->folder);
+  gpnn_index_close(run->index);
+  unlink(scratch_path("one.gpi"));
+}
+
+static void predictions_do_not_depend_on_ranks(void **state)
+{
+  (void)state;
+  static const char *const texts[] = {
+      "kernel\tmatern32\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.01\nneighbours\t12\n",
+      "kernel\texp\nlengthscale\t0.5\t0.2\t2\nkernelscale\t1\nnoise\t0.001\nneighbours\t12\n"
+      "likelihood\tstudent\nscale\t1\ndegrees\t5\n",
+      "kernel\trbf\nlengthscale\t1\nkernelscale\t1\nnoise\t0.01\nneighbours\t1000\n"
+      "likelihood\tstudent\nscale\t1\ndegrees\t5\n",
+  };
+  for (size_t size = 1; size <= 4; size++) {
+    struct run run, alone;
+    run_init(&run, size);
+    ranks_run(size, deal, &run);
+    for (size_t r = 0; r < size; r++) assert_int_equal(run.status[r], GPNN_OK);
+    for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
+      run.parameters = texts[t];
+      alone = run;
+      assert_ok(predict(&alone, run.dataset, NULL, &err));
+      ranks_run(size, predict_shards, &run);
+      if (run.status[0] != GPNN_OK) fail_msg("%s", run.told[0].text);
+      assert_memory_equal(run.mean, alone.mean, sizeof run.mean);
+      assert_memory_equal(run.variance, alone.variance, sizeof run.variance);
+      assert_memory_equal(run.misfit, alone.misfit, sizeof run.misfit);
+      assert_memory_equal(run.nearest, alone.nearest, sizeof run.nearest);
+      assert_true(run.asked >= 1 && run.asked <= (double)size);
+    }
+    run_release(&run, size);
+  }
+}
+
+static void what_shards_cannot_have_is_refused_on_all_ranks(void **state)
+{
+  (void)state;
+  struct run run;
+  struct stat st;
+  run_init(&run, 3);
+  struct gpnn_dataset dataset = *run.dataset;
+  dataset.n_more = 1;
+  run.dataset = &dataset;
+  ranks_run(3, deal, &run);
+  for (size_t r = 0; r < 3; r++) {
+    assert_int_equal(run.status[r], GPNN_EINVAL);
+    assert_non_null(strstr(run.told[r].text, "several targets"));
+  }
+  assert_int_equal(stat(run.folder, &st), -1);
+  run_release(&run, 3);
+}
+
+static void shards_of_another_number_of_ranks_are_refused(void **state)
+{
+  (void)state;
+  struct run run;
+  run_init(&run, 2);
+  ranks_run(2, deal, &run);
+  ranks_run(3, predict_shards, &run);
+  for (size_t r = 0; r < 3; r++) {
+    assert_int_equal(run.status[r], GPNN_EMISMATCH);
+    assert_non_null(strstr(run.told[r].text, "use mpirun -n 2"));
+  }
+  run_release(&run, 2);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(predictions_do_not_depend_on_ranks),
+      cmocka_unit_test(what_shards_cannot_have_is_refused_on_all_ranks),
+      cmocka_unit_test(shards_of_another_number_of_ranks_are_refused),
+  };
+  return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
