@@ -9,6 +9,8 @@ bats_require_minimum_version 1.5.0
 : "${GPNN_BUILD:=$GPNN_ROOT/build}"
 PATH=$GPNN_BUILD/bin:$PATH
 export GPNN_ROOT GPNN_BUILD PATH LC_ALL=C
+# Open MPI does not run for root, nor more ranks than there are cores, unless it is asked to.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 
 setup() {
   mkdir "$BATS_TEST_TMPDIR/work" && cd "$BATS_TEST_TMPDIR/work" || return

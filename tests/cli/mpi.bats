@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# gpnn-mpi: the bytes of gpnn-predict whatever the number of ranks, and what is told when shards do
+# not fit.
+
+load helper
+
+setup() {
+  [[ -n $(command -v mpirun) ]] || skip 'no mpirun'
+  mkdir "$BATS_TEST_TMPDIR/work" && cd "$BATS_TEST_TMPDIR/work" || return
+}
+
+# ranks N COMMAND...: runs gpnn-mpi on N ranks.
+ranks() {
+  local n=$1
+  shift
+  timeout 120 mpirun -q --oversubscribe -n "$n" gpnn-mpi "$@"
+}
+
+# same_bytes ROWS PARAMETERS OPTION...: shards of 1 to 4 ranks predict as one machine does.
+same_bytes() {
+  local r
+  gpnn-index -q --recall 1 -o one.gpi "$1"
+  gpnn-predict -q "${@:3}" -p "$2" one.gpi test.tsv >one.tsv
+  for r in 1 2 3 4; do
+    rm -rf shards
+    ranks $r index -q -o shards "$1"
+    ranks $r predict -q "${@:3}" -p "$2" shards test.tsv >out.tsv
+    cmp one.tsv out.tsv || complain "$r ranks"
+  done
+}
+
+# Says what tools write about themselves, without what mpirun says.
+said() {
+  grep '^gpnn-mpi' "$1"
+}
+
+# Shards of two ranks, and parameters, in shards/ and t.par.
+make_shards() {
+  make_model 300 20 30 8
+  ranks 2 index -q -o shards train.tsv
+}
+
+@test "ranks predict the bytes of one machine" {
+  make_model 500 100 50 8
+  same_bytes train.tsv t.par --interval 0.5,0.9
+}
+
+@test "so they do by parameters that were fitted and calibrated, of rows that stand several times" {
+  zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 30 == 0' >some.tsv
+  awk 'NR == 1 || NR % 9 < 3' some.tsv >more.tsv
+  { cat some.tsv; sed 1d more.tsv; } >train.tsv
+  zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 55 == 3' >test.tsv
+  gpnn-index -q --recall 1 -o t.gpi train.tsv
+  gpnn-fit -q --effort fast t.gpi | gpnn-calibrate -q t.gpi >t.par
+  same_bytes train.tsv t.par --append
+}
+
+@test "so they do where rows have fewer neighbours than asked for" {
+  make_model 20 30 0 400
+  printf 'likelihood\tstudent\nscale\t1\ndegrees\t5\n' >>t.par
+  same_bytes train.tsv t.par
+}
+
+@test "so they do by several models with metrics of their own, and where rows are far" {
+  make_model 300 50 30 8
+  {
+    sed 's/0\.5/0.5\t0.2/' t.par
+    printf 'likelihood\tstudent\nscale\t1\ndegrees\t5\nweight\t0.75\nmember\t2\n'
+    make_parameters exp 0.3 1 0.01 8
+    printf 'weight\t0.25\n'
+  } >a.par
+  same_bytes train.tsv a.par --max-distance 0.1 --beyond prior --latent
+}
+
+@test "how many ranks were asked is told" {
+  make_shards
+  ranks 2 predict -v -p t.par shards test.tsv 2>err.txt >out.tsv
+  grep -qE '^gpnn-mpi: [12]\.[0-9]+ ranks asked a row$' err.txt
+}
+
+@test "without mpirun there is one rank" {
+  make_model 100 20 10 8
+  gpnn-mpi index -q -o shards train.tsv
+  gpnn-predict -q -p t.par t.gpi test.tsv >one.tsv
+  gpnn-mpi predict -q -p t.par shards test.tsv | cmp one.tsv -
+}
+
+@test "shards that do not fit are told by one line that names rank and host" {
+  make_shards
+  ranks 3 index -q -o other train.tsv
+  cp -r shards cut && head -c 1000 shards/1.gpi >cut/1.gpi
+  cp -r shards few && truncate -s 8 few/1.rows
+  cp -r shards gone && rm gone/1.gpi
+  cp -r shards mixed && cp other/1.* mixed
+  cp -r shards none && rm none/manifest
+  for case in '3 shards 0 shards/manifest: the shards of 2 ranks, but 3 are running: use mpirun -n 2' \
+    '2 cut 1 cut/1.gpi: truncated: ' '2 few 1 few/1.rows: truncated, damaged, or of another run' \
+    '2 gone 1 gone/1.gpi: cannot be opened: No such file or directory' \
+    '2 mixed 1 mixed/1.gpi: not the shard that the manifest names: shards of two runs are mixed' \
+    '2 none 0 none/manifest: no shards of gpnn-mpi index, or none that this rank can see: No such'; do
+    read -r n folder rank message <<<"$case"
+    ! ranks "$n" predict -p t.par -o out.tsv "$folder" test.tsv 2>err.txt || complain "$case"
+    [[ $(said err.txt) == "gpnn-mpi: rank $rank on "*": $message"* ]] || complain "$(cat err.txt)"
+    assert_equal "$(said err.txt | wc -l)" 1
+    [[ ! -e out.tsv ]]
+  done
+}
+
+@test "a rank that is killed ends the run, and leaves no output" {
+  make_shards
+  mkfifo rows
+  sed 1q test.tsv >head.tsv
+  { cat head.tsv; exec sleep 30; } >rows 3>&- &
+  writer=$!
+  timeout 60 mpirun -q --oversubscribe -n 2 \
+    gpnn-mpi predict -q -p t.par -o out.tsv shards rows 2>err.txt &
+  run=$!
+  for _ in $(seq 100); do
+    killed=$(pgrep -P "$(pgrep -P $run mpirun)" gpnn-mpi | tail -1)
+    [[ -z $killed ]] || break
+    sleep 0.1
+  done
+  sleep 1
+  kill -KILL "$killed"
+  ! wait $run
+  kill $writer
+  [[ -z $(find . -name 'out.tsv*') ]]
+}
+
+@test "what shards cannot have or do is refused by name" {
+  make_shards
+  awk -v OFS='\t' 'NR == 1 { print $0, "z"; next } { print $0, NR % 7 }' train.tsv >two.tsv
+  awk -v OFS='\t' 'NR == 1 { print $0, "k"; next } { print $0, NR % 2 ? "a" : "b" }' train.tsv >classes.tsv
+  refuse() {
+    local message=$1
+    shift
+    ! ranks 2 "$@" >out.tsv 2>err.txt || complain "$*"
+    said err.txt | tail -1 | grep -qF -- "$message" || complain "$(cat err.txt)"
+    [[ ! -e new ]]
+  }
+  refuse 'shards cannot have several targets yet: use gpnn-index' index -q -y y,z -o new two.tsv
+  refuse 'shards cannot have classes yet: use gpnn-index' index -q -y k -o new classes.tsv
+  refuse 'shards cannot have groups of rows (--by) yet' index -q -y y --by z -o new two.tsv
+  refuse '--search is for gpnn-index' index -q --search flat -o new train.tsv
+  refuse '--loo is for gpnn-predict' predict --loo -p t.par shards
+  refuse '--samples is for gpnn-predict' predict --samples 2 -p t.par shards test.tsv
+  refuse 'is a directory' index -q -o shards train.tsv
+  refuse '3 rows are too few for 2 ranks' index -q --calibration-rows 297 -o new train.tsv
+  sed '3s/^[^\t]*/NA/' test.tsv >lack.tsv
+  refuse "lack.tsv:3: column 'x1': missing value" predict -p t.par shards lack.tsv
+}
+
+@test "a wrong command line is told once, and so is help" {
+  ! ranks 3 frob 2>err.txt || complain
+  assert_equal "$(said err.txt)" 'gpnn-mpi: no such mode: "frob"; MODE is index or predict'
+  assert_equal "$(ranks 3 predict --help | grep -c '^usage:')" 1
+}
