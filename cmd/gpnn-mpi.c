@@ -4,6 +4,7 @@
 
 static const struct cli_mode modes[] = {
     {"index", "a table in, a folder of shards out", mpi_index},
+    {"calibrate", "shards and parameters in, parameters with honest variances out", mpi_calibrate},
     {"predict", "shards, parameters and a table in, its predictions out", mpi_predict},
 };
 

@@ -248,11 +248,17 @@ static enum gpnn_status choose_rows(const struct cli *cli, const struct calibrat
   size_t n = dataset->n, fitted = params->provenance.fit_rows < n ? params->provenance.fit_rows : n;
   bool other = params->provenance.has_index && params->provenance.index != dataset->fingerprint;
   bool circular = gpnn_calibrate_is_circular(params, gpnn_dataset_n_distinct(dataset));
-  bool possible = !other && across_is_possible(opened, target);
+  bool possible = !other && a->maker == NULL && across_is_possible(opened, target);
   *choice = (struct row_choice){.on = source(a),
                                 .has_more = dataset->stored == NULL && (possible || !circular),
                                 .n_fitted = fitted,
                                 .n_rows = n};
+  if (a->maker != NULL && holds_out_too_few(a, dataset))
+    return gpnn_fail(
+        err, GPNN_EDATA,
+        "%zu held-out rows are too few to calibrate on without training rows: hold more "
+        "out (--calibration-rows), or use --with TABLE",
+        dataset->n_calibration);
   if (possible && (a->leave_one_out || holds_out_too_few(a, dataset))) {
     choice->on = circular ? GPNN_CALIBRATE_CROSS_FITTED : GPNN_CALIBRATE_LEFT_OUT;
     return GPNN_OK;
@@ -605,7 +611,7 @@ static enum gpnn_status write(const struct opened *opened, struct gpnn_output *o
 enum gpnn_status calibrate_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {
   const struct calibrate_arguments *a = arguments;
-  struct opened opened = {0};
+  struct opened opened = {.maker = a->maker};
   struct across across = {0};
   struct gpnn_output *output = NULL;
   enum gpnn_status status = open_files(cli, cli_operand(cli, 0), a->params, false, &opened, err);

@@ -11,6 +11,8 @@
 #include "cmd/common/cli.h"
 #include "cmd/common/skip.h"
 
+struct open_maker; /* cmd/common/open.h */
+
 struct calibrate_arguments {
   bool leave_one_out;
   enum skip_bad skip_bad;
@@ -20,7 +22,12 @@ struct calibrate_arguments {
   size_t blocked, neighbours; /* 0: not given */
   size_t rows;                /* 0: auto, or not given */
   struct cli_probabilities conformal;
+  const struct open_maker *maker; /* of models, which have more training rows than the index; NULL:
+                                     the usual */
 };
+
+/* The options of gpnn-calibrate, for arguments that begin with struct calibrate_arguments. */
+extern const struct cli_tool calibrate_tool;
 
 /* Checks and completes the arguments: a struct cli_tool's 'resolve'. */
 bool calibrate_resolve(const struct cli *cli, void *arguments);

@@ -11,6 +11,7 @@ void mpi_silence(void);
 
 /* argv[0] is the tool's name.  Each returns the exit status. */
 int mpi_index(int argc, char **argv);
+int mpi_calibrate(int argc, char **argv);
 int mpi_predict(int argc, char **argv);
 
 #endif

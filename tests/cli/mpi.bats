@@ -72,6 +72,17 @@ make_shards() {
   same_bytes train.tsv a.par --max-distance 0.1 --beyond prior --latent
 }
 
+@test "ranks calibrate to the bytes of one machine" {
+  make_model 1000 10 250 8
+  sed -i '$a likelihood\tstudent\nscale\t1\ndegrees\t5' t.par
+  gpnn-index -q --calibration-rows 250 --recall 1 -o one.gpi train.tsv
+  ranks 3 index -q --calibration-rows 250 -o shards train.tsv
+  gpnn-calibrate -q --atom none --conformal 0.9 one.gpi <t.par >one.par
+  ranks 3 calibrate -q --conformal 0.9 shards <t.par | cmp one.par -
+  gpnn-calibrate -q --atom none --with test.tsv one.gpi <t.par >one.par
+  ranks 3 calibrate -q --with test.tsv shards <t.par | cmp one.par -
+}
+
 @test "how many ranks were asked is told" {
   make_shards
   ranks 2 predict -v -p t.par shards test.tsv 2>err.txt >out.tsv
@@ -122,7 +133,7 @@ make_shards() {
   done
   sleep 1
   kill -KILL "$killed"
-  ! wait $run
+  ! wait $run || complain "it went on"
   kill $writer
   [[ -z $(find . -name 'out.tsv*') ]]
 }
@@ -144,6 +155,8 @@ make_shards() {
   refuse '--search is for gpnn-index' index -q --search flat -o new train.tsv
   refuse '--loo is for gpnn-predict' predict --loo -p t.par shards
   refuse '--samples is for gpnn-predict' predict --samples 2 -p t.par shards test.tsv
+  refuse '--loo is for gpnn-calibrate' calibrate --loo -p t.par shards
+  refuse '30 held-out rows are too few to calibrate on' calibrate -p t.par shards
   refuse 'is a directory' index -q -o shards train.tsv
   refuse '3 rows are too few for 2 ranks' index -q --calibration-rows 297 -o new train.tsv
   sed '3s/^[^\t]*/NA/' test.tsv >lack.tsv
@@ -152,6 +165,6 @@ make_shards() {
 
 @test "a wrong command line is told once, and so is help" {
   ! ranks 3 frob 2>err.txt || complain
-  assert_equal "$(said err.txt)" 'gpnn-mpi: no such mode: "frob"; MODE is index or predict'
+  assert_equal "$(said err.txt)" 'gpnn-mpi: no such mode: "frob"; MODE is index, calibrate or predict'
   assert_equal "$(ranks 3 predict --help | grep -c '^usage:')" 1
 }

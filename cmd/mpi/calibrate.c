@@ -1,0 +1,41 @@
+/* gpnn-mpi calibrate: gpnn-calibrate on rank 0, whose model asks all ranks. */
+#include "cmd/calibrate/calibrate.h"
+
+#include "cmd/mpi/mpi.h"
+#include "cmd/mpi/serve.h"
+
+static bool resolve(const struct cli *cli, void *arguments)
+{
+  struct calibrate_arguments *a = arguments;
+  static const char *const misplaced[] = {"loo", "blocked", "like"};
+  for (size_t i = 0; i < sizeof misplaced / sizeof misplaced[0]; i++)
+    if (cli_given(cli, misplaced[i]))
+      return cli_refuse(cli, "--%s is for gpnn-calibrate: shards cannot leave training rows out",
+                        misplaced[i]);
+  a->atom = 1; /* none: it is looked for in all training rows */
+  return calibrate_resolve(cli, arguments);
+}
+
+static enum gpnn_status run_on(const struct cli *cli, const struct open_maker *maker,
+                               void *arguments, struct gpnn_error *err)
+{
+  struct calibrate_arguments *a = arguments;
+  a->maker = maker;
+  return calibrate_run(cli, a, err);
+}
+
+static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_error *err)
+{
+  return mpi_serve(cli, run_on, arguments, err);
+}
+
+int mpi_calibrate(int argc, char **argv)
+{
+  struct calibrate_arguments arguments = {0};
+  struct cli_tool tool = calibrate_tool;
+  tool.name = "gpnn-mpi calibrate";
+  tool.synopsis = "[OPTION...] DIR < PARAMS";
+  tool.resolve = resolve;
+  tool.run = run;
+  return cli_main(&tool, &arguments, argc, argv);
+}

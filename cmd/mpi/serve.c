@@ -1,0 +1,57 @@
+#include "cmd/mpi/serve.h"
+
+#include <stdlib.h>
+
+#include "shard/sharded.h"
+
+struct maker {
+  struct open_maker of; /* first */
+  struct gpnn_server *server;
+};
+
+static enum gpnn_status make(const struct open_maker *maker, struct gpnn_model **model, size_t n,
+                             const struct gpnn_channel *channels,
+                             const struct gpnn_model_options *options, struct gpnn_error *err)
+{
+  return gpnn_sharded_new(model, ((const struct maker *)maker)->server, n, channels, options, err);
+}
+
+/* Runs the tool on the index of the first shard, which has all but the rows. */
+static enum gpnn_status run_first(const struct cli *cli, struct gpnn_server *server, mpi_tool *tool,
+                                  void *arguments, struct gpnn_error *err)
+{
+  const struct maker maker = {{make}, server};
+  char *operands[2] = {gpnn_shard_path(cli_operand(cli, 0), 0, "gpi"), NULL};
+  struct cli first = *cli;
+  if (operands[0] == NULL) return gpnn_fail_memory(err, "for a shard");
+  if (cli->n_operands > 1) operands[1] = cli->operands[1];
+  first.operands = operands;
+  enum gpnn_status status = tool(&first, &maker.of, arguments, err);
+  const struct gpnn_sharded_counts counts = gpnn_sharded_counts(server);
+  if (status == GPNN_OK && counts.n_rows > 0)
+    cli_note(cli, "%.3f ranks asked a row", (double)counts.n_asked / (double)counts.n_rows);
+  free(operands[0]);
+  return status;
+}
+
+enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, void *arguments,
+                           struct gpnn_error *err)
+{
+  struct gpnn_comm comm;
+  struct gpnn_shard shard = {.comm = NULL};
+  struct gpnn_server *server = NULL;
+  enum gpnn_status status = gpnn_comm_start(&comm, err);
+  if (status != GPNN_OK) return status;
+  status = gpnn_shard_open(&shard, &comm, cli_operand(cli, 0), err);
+  if (status == GPNN_OK)
+    status = gpnn_comm_agree(&comm, gpnn_server_new(&server, &shard, cli->threads, err), err);
+  if (status == GPNN_OK && comm.rank > 0) gpnn_sharded_serve(server);
+  if (status == GPNN_OK && comm.rank == 0) {
+    status = run_first(cli, server, tool, arguments, err);
+    gpnn_server_dismiss(server);
+  }
+  gpnn_server_free(server);
+  gpnn_shard_close(&shard);
+  gpnn_comm_stop(&comm);
+  return status;
+}

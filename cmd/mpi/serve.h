@@ -1,0 +1,19 @@
+/*
+ * serve: a tool on rank 0, whose models ask all ranks that have a shard.
+ */
+#ifndef GPNN_CMD_MPI_SERVE_H
+#define GPNN_CMD_MPI_SERVE_H
+
+#include "cmd/common/cli.h"
+#include "cmd/common/open.h"
+
+/* Runs a tool whose first operand is an index, with models by 'maker'. */
+typedef enum gpnn_status mpi_tool(const struct cli *cli, const struct open_maker *maker,
+                                  void *arguments, struct gpnn_error *err);
+
+/* Opens the shards of the folder that is the first operand, and runs the tool on rank 0, which the
+ * others serve.  Outcomes are those of the tool, and of gpnn_shard_open(). */
+GPNN_MUST_CHECK enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, void *arguments,
+                                           struct gpnn_error *err);
+
+#endif
