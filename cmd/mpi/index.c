@@ -45,7 +45,7 @@ static enum gpnn_status write(const struct index_writer *writer, const struct in
   struct arguments *all =
       (struct arguments *)((char *)(uintptr_t)writer - offsetof(struct arguments, writer));
   all->is_dealt = true;
-  return gpnn_shard_deal(&all->comm, a->output, dataset, a->training.threads, &unfinished, err);
+  return gpnn_shard_deal(&all->comm, a->output, dataset, &a->search, &unfinished, err);
 }
 
 static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_error *err)
@@ -55,7 +55,7 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
   if (status != GPNN_OK) return status;
   cli_guard(&unfinished);
   if (a->comm.rank > 0) {
-    status = gpnn_shard_deal(&a->comm, a->own.output, NULL, cli->threads, &unfinished, err);
+    status = gpnn_shard_deal(&a->comm, a->own.output, NULL, &a->own.search, &unfinished, err);
   } else {
     a->writer.write = write;
     a->own.writer = &a->writer;

@@ -51,6 +51,7 @@ enum gpnn_status gpnn_rows_new(struct gpnn_rows *rows, const struct gpnn_dataset
   dataset->exposure = take(&memory, like->exposure != NULL, n);
   dataset->row_group = NULL;
   dataset->n_row_groups = 0;
+  dataset->held_out = NULL; /* they are numbered among other rows */
   dataset->mapping = (struct gpnn_mapping){0};
   return GPNN_OK;
 }

@@ -12,11 +12,11 @@
 
 char *gpnn_shard_path(const char *directory, size_t rank, const char *what)
 {
-  size_t n = strlen(directory) + (what == NULL ? 0 : strlen(what)) + 32;
+  size_t n = strlen(directory) + strlen(what) + 32;
   char *path = malloc(n);
   if (path == NULL) return NULL;
-  if (what == NULL)
-    snprintf(path, n, "%s/manifest", directory);
+  if (rank == GPNN_SHARD_COMMON)
+    snprintf(path, n, "%s/%s", directory, what);
   else
     snprintf(path, n, "%s/%zu.%s", directory, rank, what);
   return path;
@@ -63,7 +63,7 @@ static enum gpnn_status read_entries(FILE *file, const char *path, struct gpnn_s
 static enum gpnn_status read_manifest(const char *directory, struct gpnn_shard *shard,
                                       struct gpnn_shard_entry *own, struct gpnn_error *err)
 {
-  char *path = gpnn_shard_path(directory, 0, NULL);
+  char *path = gpnn_shard_path(directory, GPNN_SHARD_COMMON, "manifest");
   if (path == NULL) return gpnn_fail_memory(err, "for a manifest");
   FILE *file = fopen(path, "r");
   enum gpnn_status status =

@@ -28,8 +28,13 @@ struct gpnn_shard {
   uint64_t n_all;                     /* rows of all shards */
 };
 
-/* The name of a file of the folder: "DIR/2.gpi" if 'what' is "gpi", and "DIR/manifest" if it is
- * NULL.  The caller frees it; NULL: not enough memory. */
+/* Rows of the sample at most. */
+enum { GPNN_SHARD_SAMPLE = 1 << 17 };
+
+#define GPNN_SHARD_COMMON SIZE_MAX
+
+/* The name of a file of the folder: "DIR/2.gpi" if 'what' is "gpi", and "DIR/what" if 'rank' is
+ * GPNN_SHARD_COMMON.  The caller frees it; NULL: not enough memory. */
 char *gpnn_shard_path(const char *directory, size_t rank, const char *what);
 
 /*
@@ -43,7 +48,8 @@ char *gpnn_shard_path(const char *directory, size_t rank, const char *what);
  * GPNN_ENOMEM.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_shard_deal(struct gpnn_comm *comm, const char *directory,
-                                                 const struct gpnn_dataset *dataset, int threads,
+                                                 const struct gpnn_dataset *dataset,
+                                                 const struct gpnn_search_options *options,
                                                  const char *volatile *watch,
                                                  struct gpnn_error *err);
 

@@ -11,23 +11,24 @@
 #include "base/compare.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "dataset/sample.h"
 #include "shard/deal.h"
 #include "shard/rows.h"
 #include "shard/shard_private.h"
 #include "table/stream.h"
 
-enum { SAMPLE = 1 << 17, BLOCK = 1 << 15 }; /* rows that cuts are found from; sent at a time */
+enum { BLOCK = 1 << 15 }; /* rows sent at a time */
 
 struct dealing {
   struct gpnn_comm *comm;
   const char *directory;
-  const struct gpnn_dataset *dataset; /* of rank 0 */
-  int threads;
+  const struct gpnn_dataset *dataset;        /* of rank 0 */
+  const struct gpnn_search_options *options; /* of the sample's search */
   const char *volatile *watch;
-  struct gpnn_cut *cuts;   /* owned; of rank 0 */
-  uint64_t *n_rows;        /* owned; comm->size */
-  struct gpnn_index *head; /* owned: what all shards have in common, with a single row */
-  struct gpnn_rows rows;   /* owned; of this rank's shard */
+  struct gpnn_cut *cuts;     /* owned; of rank 0 */
+  uint64_t *n_rows;          /* owned; comm->size */
+  struct gpnn_index *common; /* owned: what all shards have in common, with a single row */
+  struct gpnn_rows rows;     /* owned; of this rank's shard */
   struct gpnn_shard_entry entry;
 };
 
@@ -50,65 +51,68 @@ static enum gpnn_status check(const struct dealing *dealing, struct gpnn_error *
                    dealing->comm->size);
 }
 
-/* Finds the cuts from a sample of the rows, and counts the rows of each rank. */
-static enum gpnn_status find_cuts(struct dealing *dealing, struct gpnn_error *err)
+/* Finds the cuts from the rows 'row' of 'sample', and counts the rows of each rank. */
+static enum gpnn_status find_cuts(struct dealing *dealing, const struct gpnn_dataset *sample,
+                                  const uint64_t *row, struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = dealing->dataset;
-  size_t n = dataset->n < SAMPLE ? dataset->n : SAMPLE, d = dataset->d, size = dealing->comm->size;
-  uint64_t *row = gpnn_alloc(n, 1, sizeof *row);
-  double *x = gpnn_alloc(n, d, sizeof *x), *number = gpnn_alloc(n, 1, sizeof *number);
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, dataset->seed, GPNN_RNG_SAMPLE);
-  enum gpnn_status status = row == NULL || x == NULL || number == NULL
-                                ? gpnn_fail_memory(err, "for dealing rows")
-                                : gpnn_rng_sample(&rng, dataset->n, n, row, err);
-  if (status == GPNN_OK) {
-    qsort(row, n, sizeof *row, gpnn_compare_uint64s);
-    for (size_t i = 0; i < n; i++) {
-      memcpy(x + i * d, dataset->x + row[i] * d, d * sizeof *x);
-      number[i] = (double)row[i];
-    }
-    status = gpnn_deal_cuts(n, d, x, number, size, dealing->cuts, err);
-  }
-  for (size_t i = 0; i < dataset->n && status == GPNN_OK; i++)
-    dealing->n_rows[gpnn_deal_rank(size, dealing->cuts, dataset->x + i * d, (double)i)]++;
-  free(row);
-  free(x);
-  free(number);
-  return status;
-}
-
-/* Writes what all shards have in common, as an index of one row. */
-static enum gpnn_status write_head(const struct dealing *dealing, const char *path,
-                                   struct gpnn_error *err)
-{
-  struct gpnn_dataset head = *dealing->dataset;
-  struct gpnn_search *search = NULL;
-  const struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
-  head.n = 1;
-  head.n_row_groups = 0;
-  head.row_group = NULL;
-  head.held_out = NULL;
-  head.drops_missing = true; /* draws of what a row lacks would be those of one shard */
+  size_t size = dealing->comm->size;
+  double *number = gpnn_alloc(sample->n, 1, sizeof *number);
+  if (number == NULL) return gpnn_fail_memory(err, "for dealing rows");
+  for (size_t i = 0; i < sample->n; i++) number[i] = (double)row[i];
   enum gpnn_status status =
-      gpnn_index_make(path, &head, NULL, &options, dealing->watch, &search, err);
-  if (status == GPNN_OK) gpnn_search_free(search);
+      gpnn_deal_cuts(sample->n, sample->d, sample->x, number, size, dealing->cuts, err);
+  free(number);
+  for (size_t i = 0; i < dataset->n && status == GPNN_OK; i++)
+    dealing->n_rows[gpnn_deal_rank(size, dealing->cuts, dataset->x + i * dataset->d, (double)i)]++;
+  for (size_t r = 0; r < size && status == GPNN_OK; r++)
+    if (dealing->n_rows[r] == 0)
+      status = gpnn_fail(err, GPNN_EDATA, "there are too few rows for %zu ranks", size);
   return status;
 }
 
-static enum gpnn_status begin(struct dealing *dealing, const char *head, struct gpnn_error *err)
+/* Writes the sample as an index, which has what all shards have in common: the index of all rows if
+ * they are few. */
+static enum gpnn_status write_sample(const struct dealing *dealing,
+                                     const struct gpnn_dataset *sample, const char *path,
+                                     struct gpnn_error *err)
 {
+  struct gpnn_dataset rows = *sample;
+  struct gpnn_search *search = NULL;
+  if (rows.n < dealing->dataset->n) {
+    rows.n_row_groups = 0;
+    rows.row_group = NULL;
+    rows.held_out = NULL;
+  }
+  if (mkdir(dealing->directory, 0777) != 0)
+    return gpnn_fail_errno(err, errno, "%s", dealing->directory);
+  enum gpnn_status status =
+      gpnn_index_make(path, &rows, NULL, dealing->options, dealing->watch, &search, err);
+  if (status == GPNN_OK)
+    gpnn_search_free(search);
+  else
+    (void)rmdir(dealing->directory);
+  return status;
+}
+
+static enum gpnn_status begin(struct dealing *dealing, const char *path, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = dealing->dataset;
+  size_t n = dataset->n < GPNN_SHARD_SAMPLE ? dataset->n : GPNN_SHARD_SAMPLE;
+  struct gpnn_sample *sample = NULL;
+  struct gpnn_rng rng;
   enum gpnn_status status = check(dealing, err);
-  if (status == GPNN_OK) status = find_cuts(dealing, err);
-  for (size_t r = 0; r < dealing->comm->size && status == GPNN_OK; r++)
-    if (dealing->n_rows[r] == 0)
-      status =
-          gpnn_fail(err, GPNN_EDATA, "there are too few rows for %zu ranks", dealing->comm->size);
-  if (status == GPNN_OK && mkdir(dealing->directory, 0777) != 0)
-    status = gpnn_fail_errno(err, errno, "%s", dealing->directory);
   if (status != GPNN_OK) return status;
-  status = write_head(dealing, head, err);
-  if (status != GPNN_OK) (void)rmdir(dealing->directory);
+  uint64_t *row = gpnn_alloc(n, 1, sizeof *row);
+  if (row == NULL) return gpnn_fail_memory(err, "for dealing rows");
+  gpnn_rng_init(&rng, dataset->seed, GPNN_RNG_SAMPLE);
+  status = gpnn_rng_sample(&rng, dataset->n, n, row, err);
+  qsort(row, n, sizeof *row, gpnn_compare_uint64s);
+  if (status == GPNN_OK) status = gpnn_sample_take(&sample, dataset, n, row, err);
+  if (status == GPNN_OK) status = find_cuts(dealing, gpnn_sample_target(sample, 0), row, err);
+  if (status == GPNN_OK) status = write_sample(dealing, gpnn_sample_target(sample, 0), path, err);
+  gpnn_sample_free(sample);
+  free(row);
   return status;
 }
 
@@ -197,7 +201,7 @@ static enum gpnn_status write_index(struct dealing *dealing, const char *path,
   struct gpnn_search *search = NULL;
   struct gpnn_index *index = NULL;
   options.recall = 1;
-  options.threads = dealing->threads;
+  options.threads = dealing->options->threads;
   options.seed = dealing->rows.dataset.seed;
   enum gpnn_status status =
       gpnn_index_make(path, &dealing->rows.dataset, NULL, &options, dealing->watch, &search, err);
@@ -230,7 +234,7 @@ static enum gpnn_status write_manifest(const struct dealing *dealing,
                                        struct gpnn_error *err)
 {
   struct gpnn_output *output = NULL;
-  char *path = gpnn_shard_path(dealing->directory, 0, NULL);
+  char *path = gpnn_shard_path(dealing->directory, GPNN_SHARD_COMMON, "manifest");
   if (path == NULL) return gpnn_fail_memory(err, "for a manifest");
   enum gpnn_status status = gpnn_output_open_watched(&output, path, dealing->watch, err);
   free(path);
@@ -263,7 +267,7 @@ static enum gpnn_status finish(struct dealing *dealing, struct gpnn_error *err)
 }
 
 /* Removes what this rank has written; rank 0, which comes last, the folder too. */
-static void remove_all(const struct dealing *dealing, const char *head)
+static void remove_all(const struct dealing *dealing, const char *sample)
 {
   static const char *const kinds[] = {"gpi", "rows"};
   for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
@@ -273,18 +277,20 @@ static void remove_all(const struct dealing *dealing, const char *head)
   }
   enum gpnn_status all_are_done = gpnn_comm_agree(dealing->comm, GPNN_OK, NULL);
   if (dealing->comm->rank != 0 || all_are_done != GPNN_OK) return;
-  if (head != NULL) (void)unlink(head);
+  (void)unlink(sample);
   (void)rmdir(dealing->directory);
 }
 
-static enum gpnn_status deal(struct dealing *dealing, const char *head, struct gpnn_error *err)
+static enum gpnn_status deal(struct dealing *dealing, const char *sample, struct gpnn_error *err)
 {
   struct gpnn_comm *comm = dealing->comm;
-  enum gpnn_status status = gpnn_index_open(&dealing->head, head, false, err);
+  enum gpnn_status status = gpnn_index_open(&dealing->common, sample, false, err);
   gpnn_comm_broadcast(comm, 0, dealing->n_rows, comm->size * sizeof *dealing->n_rows);
   if (status == GPNN_OK)
-    status = gpnn_rows_new(&dealing->rows, gpnn_index_dataset(dealing->head),
+    status = gpnn_rows_new(&dealing->rows, gpnn_index_dataset(dealing->common),
                            dealing->n_rows[comm->rank], err);
+  /* Draws of what a row to predict lacks would be those of one shard. */
+  dealing->rows.dataset.drops_missing = true;
   status = gpnn_comm_agree(comm, status, err);
   if (status == GPNN_OK) status = deal_rows(dealing, err);
   if (status == GPNN_OK) status = gpnn_comm_agree(comm, write_shard(dealing, err), err);
@@ -293,33 +299,33 @@ static enum gpnn_status deal(struct dealing *dealing, const char *head, struct g
 }
 
 enum gpnn_status gpnn_shard_deal(struct gpnn_comm *comm, const char *directory,
-                                 const struct gpnn_dataset *dataset, int threads,
+                                 const struct gpnn_dataset *dataset,
+                                 const struct gpnn_search_options *options,
                                  const char *volatile *watch, struct gpnn_error *err)
 {
-  struct dealing dealing = {comm, directory, dataset, threads, watch, .cuts = NULL};
-  char *head = gpnn_shard_path(directory, comm->size, "gpi");
+  struct dealing dealing = {comm, directory, dataset, options, watch, .cuts = NULL};
+  char *sample = gpnn_shard_path(directory, GPNN_SHARD_COMMON, "sample.gpi");
   unsigned char goes_on = dataset != NULL;
   gpnn_comm_broadcast(comm, 0, &goes_on, sizeof goes_on);
   if (!goes_on) {
-    free(head);
+    free(sample);
     return GPNN_END;
   }
   dealing.cuts = gpnn_alloc(comm->size, 1, sizeof *dealing.cuts);
   dealing.n_rows = calloc(comm->size, sizeof *dealing.n_rows);
-  enum gpnn_status status = head == NULL || dealing.cuts == NULL || dealing.n_rows == NULL
+  enum gpnn_status status = sample == NULL || dealing.cuts == NULL || dealing.n_rows == NULL
                                 ? gpnn_fail_memory(err, "for dealing rows")
                                 : GPNN_OK;
-  if (status == GPNN_OK && comm->rank == 0) status = begin(&dealing, head, err);
+  if (status == GPNN_OK && comm->rank == 0) status = begin(&dealing, sample, err);
   status = gpnn_comm_agree(comm, status, err);
   bool exists = status == GPNN_OK;
-  if (exists) status = deal(&dealing, head, err);
-  gpnn_index_close(dealing.head);
-  if (status == GPNN_OK && comm->rank == 0) (void)unlink(head);
-  if (status != GPNN_OK && exists) remove_all(&dealing, head);
+  if (exists) status = deal(&dealing, sample, err);
+  gpnn_index_close(dealing.common);
+  if (status != GPNN_OK && exists) remove_all(&dealing, sample);
   gpnn_rows_release(&dealing.rows);
   free(dealing.cuts);
   free(dealing.n_rows);
-  free(head);
+  free(sample);
   return status;
 }
 

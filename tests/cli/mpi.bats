@@ -53,6 +53,8 @@ make_shards() {
   gpnn-index -q --recall 1 -o t.gpi train.tsv
   gpnn-fit -q --effort fast t.gpi | gpnn-calibrate -q t.gpi >t.par
   same_bytes train.tsv t.par --append
+  gpnn-index -q -o t.gpi train.tsv
+  cmp t.gpi shards/sample.gpi
 }
 
 @test "so they do where rows have fewer neighbours than asked for" {

@@ -40,9 +40,10 @@ struct run {
 static void deal(struct gpnn_comm *comm, void *context)
 {
   struct run *run = context;
+  const struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
   size_t r = comm->rank;
-  run->status[r] =
-      gpnn_shard_deal(comm, run->folder, r == 0 ? run->dataset : NULL, 1, NULL, &run->told[r]);
+  run->status[r] = gpnn_shard_deal(comm, run->folder, r == 0 ? run->dataset : NULL, &options, NULL,
+                                   &run->told[r]);
 }
 
 static enum gpnn_status predict_by(const struct gpnn_model *model, struct run *run,
@@ -137,9 +138,12 @@ static void run_release(struct run *run, size_t size)
       unlink(path);
       free(path);
     }
-  char *path = gpnn_shard_path(run->folder, 0, NULL);
-  unlink(path);
-  free(path);
+  static const char *const common[] = {"manifest", "sample.gpi"};
+  for (size_t k = 0; k < 2; k++) {
+    char *path = gpnn_shard_path(run->folder, GPNN_SHARD_COMMON, common[k]);
+    unlink(path);
+    free(path);
+  }
   rmdir(run->folder);
   free((char *)(uintptr_t)run->folder);
   gpnn_index_close(run->index);
