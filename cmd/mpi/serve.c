@@ -29,7 +29,9 @@ static enum gpnn_status run_first(const struct cli *cli, struct gpnn_server *ser
   enum gpnn_status status = tool(&first, &maker.of, arguments, err);
   const struct gpnn_sharded_counts counts = gpnn_sharded_counts(server);
   if (status == GPNN_OK && counts.n_rows > 0)
-    cli_note(cli, "%.3f ranks asked a row", (double)counts.n_asked / (double)counts.n_rows);
+    cli_note(cli, "%.3f ranks asked a row, and %.0f bytes of training rows sent",
+             (double)counts.n_asked / (double)counts.n_rows,
+             (double)counts.n_sent / (double)counts.n_rows);
   free(operands[0]);
   return status;
 }

@@ -99,7 +99,7 @@ static enum gpnn_status predict(struct gpnn_server *server, const struct order *
                      order->n * data->n_regressors * sizeof *query->regressors, &regressors, err);
   if (status == GPNN_OK) {
     const struct gpnn_shard_batch batch = {order->n, x, regressors, order->wanted, order->atom};
-    status = gpnn_shard_predict(task, &batch, latent, counts, &server->counts.n_asked, err);
+    status = gpnn_shard_predict(task, &batch, latent, counts, &server->counts, err);
   }
   free(x);
   free(regressors);

@@ -23,6 +23,7 @@
 /* What a server has counted so far. */
 struct gpnn_sharded_counts {
   uint64_t n_rows;  /* predicted */
+  uint64_t n_sent;  /* bytes of training rows, from one rank to another */
   uint64_t n_asked; /* ranks asked for the neighbours of a row, its owner among them, in all */
 };
 

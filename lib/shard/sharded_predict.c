@@ -27,8 +27,8 @@ struct work {
   double *x;                           /* batch->n by d: them */
   struct needed *needed;               /* comm->size */
   struct gpnn_message *send, *receive; /* comm->size of each */
-  uint64_t asked;
-  struct gpnn_arrays *arrays; /* owned: those above */
+  uint64_t asked, sent;                /* rows searched for; what was sent before */
+  struct gpnn_arrays *arrays;          /* owned: those above */
 };
 
 static enum gpnn_status work_init(struct work *work, struct gpnn_error *err)
@@ -274,7 +274,7 @@ void gpnn_shard_latent_arrays(struct gpnn_latent *latent, double **arrays[GPNN_S
 /* What a rank tells rank 0: the counts, and then the arrays. */
 struct answer {
   struct gpnn_counts counts;
-  uint64_t asked;
+  uint64_t asked, sent;
 };
 
 /* Predicts 'n' rows, work->row, into 'values', one array after the other. */
@@ -322,7 +322,7 @@ static enum gpnn_status solve_share(struct work *work, struct gpnn_message *mess
   size_t n = 0, p = work->task->channel.dataset->n_regressors;
   for (size_t i = 0; i < work->batch->n; i++)
     if (work->solver[i] == work->comm->rank) work->row[n++] = i;
-  struct answer answer = {.asked = work->asked};
+  struct answer answer = {.asked = work->asked, .sent = work->comm->sent - work->sent};
   message->length = sizeof answer + n * count_arrays(work->batch->wanted) * sizeof(double);
   message->bytes = calloc(1, message->length);
   double *regressors = gpnn_alloc(n, p, sizeof *regressors);
@@ -339,7 +339,7 @@ static enum gpnn_status solve_share(struct work *work, struct gpnn_message *mess
 
 /* Puts what rank 'r' has solved where it belongs. */
 static void scatter(const struct work *work, size_t r, struct gpnn_latent *latent,
-                    struct gpnn_counts *counts, uint64_t *asked)
+                    struct gpnn_counts *counts, struct gpnn_sharded_counts *all)
 {
   struct answer answer;
   const unsigned char *bytes = work->receive[r].bytes;
@@ -352,11 +352,13 @@ static void scatter(const struct work *work, size_t r, struct gpnn_latent *laten
       if (work->solver[i] == r) (*arrays[a])[i] = *values++;
   counts->n_clamped += answer.counts.n_clamped;
   gpnn_jitter_note(&counts->jitter, answer.counts.jitter.n, answer.counts.jitter.most);
-  *asked += answer.asked;
+  all->n_asked += answer.asked;
+  all->n_sent += answer.sent;
 }
 
 static enum gpnn_status predict(struct work *work, struct gpnn_latent *latent,
-                                struct gpnn_counts *counts, uint64_t *asked, struct gpnn_error *err)
+                                struct gpnn_counts *counts, struct gpnn_sharded_counts *all,
+                                struct gpnn_error *err)
 {
   struct gpnn_comm *comm = work->comm;
   enum gpnn_status status = gpnn_comm_agree(comm, work_init(work, err), err);
@@ -370,17 +372,18 @@ static enum gpnn_status predict(struct work *work, struct gpnn_latent *latent,
   gpnn_messages_release(comm->size, work->receive);
   if (status == GPNN_OK) status = gpnn_comm_exchange(comm, work->send, work->receive, err);
   for (size_t r = 0; r < comm->size && status == GPNN_OK && comm->rank == 0; r++)
-    scatter(work, r, latent, counts, asked);
+    scatter(work, r, latent, counts, all);
   return status;
 }
 
 enum gpnn_status gpnn_shard_predict(const struct gpnn_shard_task *task,
                                     const struct gpnn_shard_batch *batch,
                                     struct gpnn_latent *latent, struct gpnn_counts *counts,
-                                    uint64_t *asked, struct gpnn_error *err)
+                                    struct gpnn_sharded_counts *all, struct gpnn_error *err)
 {
   struct work work = {.task = task, .batch = batch, .comm = task->shard->comm};
-  enum gpnn_status status = predict(&work, latent, counts, asked, err);
+  work.sent = work.comm->sent;
+  enum gpnn_status status = predict(&work, latent, counts, all, err);
   work_release(&work);
   return status;
 }

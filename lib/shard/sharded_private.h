@@ -57,11 +57,10 @@ void gpnn_shard_task_release(struct gpnn_shard_task *task);
 void gpnn_shard_place(const struct gpnn_search *search, size_t d, const double *x, double *z);
 
 /* Predicts a batch by all ranks at once; rank 0 gets 'latent', whose arrays are those wanted, and
- * adds to 'counts' and 'asked'. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_shard_predict(const struct gpnn_shard_task *task,
-                                                    const struct gpnn_shard_batch *batch,
-                                                    struct gpnn_latent *latent,
-                                                    struct gpnn_counts *counts, uint64_t *asked,
-                                                    struct gpnn_error *err);
+ * adds to 'counts' and 'all'. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_shard_predict(const struct gpnn_shard_task *task, const struct gpnn_shard_batch *batch,
+                   struct gpnn_latent *latent, struct gpnn_counts *counts,
+                   struct gpnn_sharded_counts *all, struct gpnn_error *err);
 
 #endif
