@@ -59,8 +59,8 @@ static const struct cli_tool tool = {
                "done, and how good predictions are.",
     .related = "Step by step: gpnn-split, gpnn-index, gpnn-fit, gpnn-calibrate, gpnn-predict,\n"
                "gpnn-eval; also gpnn-info, gpnn-explain, gpnn-plot, gpnn-simulate, gpnn-grid,\n"
-               "gpnn-sparse, gpnn-tucker, gpnn-combine, gpnn-linear, gpnn-ask, gpnn-answer,\n"
-               "gpnn-absorb.",
+               "gpnn-sparse, gpnn-tucker, gpnn-combine, gpnn-linear, gpnn-mpi, gpnn-ask,\n"
+               "gpnn-answer, gpnn-absorb.",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS | CLI_REPORT,
     .min_operands = 1,
     .max_operands = 2,

@@ -44,7 +44,7 @@ struct predict_arguments {
   enum predict_cells complete;             /* of a grid */
   size_t most_cells;                       /* that these may be; 0: the usual */
   struct gpnn_grid_posterior_options grid; /* how one is predicted */
-  const struct open_maker *maker; /* of models; NULL: the usual */
+  const struct open_maker *maker;          /* of models; NULL: the usual */
   /* predict_resolve() determines: */
   size_t batch_bytes; /* memory that a batch may take */
   bool needs_all;     /* all rows have to be one batch: they are drawn, or added up */

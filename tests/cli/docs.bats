@@ -336,6 +336,11 @@ words_of() {
   examples_of man/gpnn-split.1
 }
 
+@test "the examples of gpnn-mpi(1)" {
+  [[ -n $(command -v mpirun) ]] || skip 'no mpirun'
+  examples_of man/gpnn-mpi.1
+}
+
 @test "the examples of gpnn-tucker(1)" {
   examples_of man/gpnn-tucker.1
 }

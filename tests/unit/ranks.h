@@ -91,7 +91,7 @@ static void *ranks_begin(void *of)
  * thread. */
 static void ranks_run(size_t n, void (*run)(struct gpnn_comm *comm, void *context), void *context)
 {
-  struct ranks_thread threads[RANKS_MOST];
+  struct ranks_thread threads[RANKS_MOST] = {{.run = NULL}};
   ranks_size = n;
   assert_int_equal(pthread_barrier_init(&ranks_barrier, NULL, (unsigned)n), 0);
   for (size_t r = n; r-- > 0;) {

@@ -10,8 +10,7 @@ static void draw(double *x, double *number)
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, 1, GPNN_RNG_TEST);
   for (size_t i = 0; i < N; i++) {
-    for (size_t j = 0; j < D; j++)
-      x[i * D + j] = (j == 1 ? 2 : 1) * gpnn_rng_normal(&rng);
+    for (size_t j = 0; j < D; j++) x[i * D + j] = (j == 1 ? 2 : 1) * gpnn_rng_normal(&rng);
     number[i] = (double)i;
   }
 }
