@@ -252,9 +252,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_model_wrap(struct gpnn_model **model, cons
 
 /*
  * Makes '*other', the same model with its channels replaced by 'channels' (the same number).  Each
- * may have another target of the same rows, or parameters that differ in the kernel, its scale, the
- * noise, the mean function, or by one factor in all lengthscales.  None of this changes which rows
- * are nearest, so '*other' shares the searches of 'model', which must outlive it.
+ * may have another target of the same rows, other rows if all queries bring their candidates, or
+ * parameters that differ in the kernel, its scale, the noise, the mean function, or by one factor
+ * in all lengthscales.  None of this changes which rows are nearest, so '*other' shares the
+ * searches of 'model', which must outlive it.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_model_with(const struct gpnn_model *model,
                                                  const struct gpnn_channel *channels,

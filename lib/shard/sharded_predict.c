@@ -8,12 +8,21 @@
 #include "base/compare.h"
 #include "base/memory.h"
 #include "linalg/arrays.h"
+#include "search/nearest.h"
 #include "shard/sharded_private.h"
 
-/* Local rows that a rank needs to solve its share; owned. */
+/* A neighbour of a row of the batch, by its number among all rows. */
+struct link {
+  uint64_t of;
+  struct gpnn_neighbour neighbour;
+};
+
+/* Local rows that a rank needs to solve its share, in the order in which they were found, and whose
+ * neighbours they are; owned. */
 struct needed {
-  size_t n, capacity;
+  size_t n, capacity, links_capacity;
   uint64_t *rows;
+  struct link *links; /* NULL: it searches itself */
 };
 
 struct work {
@@ -45,7 +54,10 @@ static enum gpnn_status work_init(struct work *work, struct gpnn_error *err)
 static void work_release(struct work *work)
 {
   if (work->arrays == NULL) return;
-  for (size_t r = 0; r < work->comm->size; r++) free(work->needed[r].rows);
+  for (size_t r = 0; r < work->comm->size; r++) {
+    free(work->needed[r].rows);
+    free(work->needed[r].links);
+  }
   gpnn_messages_release(work->comm->size, work->send);
   gpnn_messages_release(work->comm->size, work->receive);
   gpnn_arrays_free(work->arrays);
@@ -113,11 +125,20 @@ static void find_solvers(struct work *work)
 
 /* ---- neighbours ----------------------------------------------------------------------------- */
 
-static enum gpnn_status need(struct needed *needed, uint64_t row, struct gpnn_error *err)
+/* Notes local row 'row' as a neighbour of row 'of' of the batch. */
+static enum gpnn_status need(struct work *work, size_t of, struct gpnn_neighbour found,
+                             struct gpnn_error *err)
 {
-  if (!gpnn_grow(&needed->rows, &needed->capacity, needed->n + 1, sizeof *needed->rows))
+  struct needed *needed = &work->needed[work->solver[of]];
+  bool is_linked = work->task->base != NULL;
+  if (!gpnn_grow(&needed->rows, &needed->capacity, needed->n + 1, sizeof *needed->rows) ||
+      (is_linked &&
+       !gpnn_grow(&needed->links, &needed->links_capacity, needed->n + 1, sizeof *needed->links)))
     return gpnn_fail_memory(err, "for neighbours");
-  needed->rows[needed->n++] = row;
+  needed->rows[needed->n] = (uint64_t)found.row;
+  found.row = (int64_t)work->task->shard->number[found.row];
+  if (is_linked) needed->links[needed->n] = (struct link){of, found};
+  needed->n++;
   return GPNN_OK;
 }
 
@@ -138,11 +159,11 @@ static enum gpnn_status note(struct work *work, struct found found, size_t wante
   for (size_t q = 0; q < found.n; q++) {
     size_t i = found.asked[q];
     const double *distances = found.distances + q * found.k;
-    struct needed *needed = &work->needed[work->solver[i]];
     if (wanted > 0) work->bound[i] = found.k < wanted ? INFINITY : distances[found.k - 1];
     for (size_t a = 0; a < found.k && status == GPNN_OK; a++)
       if (distances[a] <= work->bound[i])
-        status = need(needed, (uint64_t)found.rows[q * found.k + a], err);
+        status =
+            need(work, i, (struct gpnn_neighbour){distances[a], found.rows[q * found.k + a]}, err);
   }
   return status;
 }
@@ -204,21 +225,46 @@ static enum gpnn_status find_neighbours(struct work *work, size_t k, struct gpnn
 
 /* ---- what is sent --------------------------------------------------------------------------- */
 
-/* Packs the rows that rank 'r' needs, each once. */
+/* What a rank sends to one that solves: two numbers, then packed rows, then links. */
+struct parcel {
+  uint64_t n_rows, n_links;
+};
+
+/* The packed rows and the links of a message, which has none if it is empty. */
+static struct parcel open_parcel(const struct gpnn_message *message, size_t width,
+                                 const double **packed, const struct link **links)
+{
+  struct parcel parcel = {0, 0};
+  if (message->length == 0) return parcel;
+  memcpy(&parcel, message->bytes, sizeof parcel);
+  *packed = (const double *)(const void *)(message->bytes + sizeof parcel);
+  *links = (const struct link *)(const void *)(*packed + parcel.n_rows * width);
+  return parcel;
+}
+
+/* Packs the rows that rank 'r' needs, each once, and their links. */
 static enum gpnn_status pack(struct work *work, size_t r, struct gpnn_error *err)
 {
   const struct gpnn_dataset *data = work->task->channel.dataset;
   struct needed *needed = &work->needed[r];
   size_t width = gpnn_rows_width(data), n = 0;
+  struct parcel parcel = {.n_links = needed->links == NULL ? 0 : needed->n};
   if (needed->n > 0) qsort(needed->rows, needed->n, sizeof *needed->rows, gpnn_compare_uint64s);
   for (size_t i = 0; i < needed->n; i++)
     if (i == 0 || needed->rows[i] != needed->rows[n - 1]) needed->rows[n++] = needed->rows[i];
-  double *packed = gpnn_alloc(n, width, sizeof *packed);
-  if (packed == NULL) return gpnn_fail_memory(err, "for neighbours");
+  parcel.n_rows = n;
+  size_t rows_bytes = n * width * sizeof(double),
+         links_bytes = parcel.n_links * sizeof(struct link);
+  struct gpnn_message *message = &work->send[r];
+  *message = (struct gpnn_message){.length = sizeof parcel + rows_bytes + links_bytes};
+  message->bytes = malloc(message->length);
+  if (message->bytes == NULL) return gpnn_fail_memory(err, "for neighbours");
+  memcpy(message->bytes, &parcel, sizeof parcel);
+  double *packed = (double *)(void *)(message->bytes + sizeof parcel);
   for (size_t i = 0; i < n; i++)
     gpnn_rows_pack(data, needed->rows[i], (double)work->task->shard->number[needed->rows[i]],
                    packed + i * width);
-  work->send[r] = (struct gpnn_message){n * width * sizeof *packed, (unsigned char *)packed};
+  if (links_bytes > 0) memcpy(packed + n * width, needed->links, links_bytes);
   return GPNN_OK;
 }
 
@@ -235,20 +281,22 @@ static size_t list_packed(size_t n, size_t width, const double *packed, const do
   return n;
 }
 
-/* Makes a dataset of what was received and of the rows of every batch, in the order of all rows. */
-static enum gpnn_status unite(const struct work *work, struct gpnn_rows *rows,
-                              struct gpnn_error *err)
+enum gpnn_status gpnn_shard_unite(const struct gpnn_shard_task *task, size_t n_messages,
+                                  const struct gpnn_message *messages, struct gpnn_rows *rows,
+                                  struct gpnn_error *err)
 {
-  const struct gpnn_shard_task *task = work->task;
   size_t width = gpnn_rows_width(task->channel.dataset), n = task->n_fixed, unique = 0, at;
-  for (size_t r = 0; r < work->comm->size; r++)
-    n += work->receive[r].length / sizeof(double) / width;
+  const double *packed = NULL;
+  const struct link *links;
+  for (size_t r = 0; r < n_messages; r++)
+    n += open_parcel(&messages[r], width, &packed, &links).n_rows;
   const double **list = gpnn_alloc(n, 1, sizeof(const double *));
   if (list == NULL) return gpnn_fail_memory(err, "for neighbours");
   at = list_packed(task->n_fixed, width, task->fixed, list);
-  for (size_t r = 0; r < work->comm->size; r++)
-    at += list_packed(work->receive[r].length / sizeof(double) / width, width,
-                      (const double *)(const void *)work->receive[r].bytes, list + at);
+  for (size_t r = 0; r < n_messages; r++) {
+    size_t n_rows = open_parcel(&messages[r], width, &packed, &links).n_rows;
+    at += list_packed(n_rows, width, packed, list + at);
+  }
   qsort(list, n, sizeof *list, compare_packed);
   for (size_t i = 0; i < n; i++)
     if (i == 0 || *list[i] != *list[unique - 1]) list[unique++] = list[i];
@@ -256,6 +304,72 @@ static enum gpnn_status unite(const struct work *work, struct gpnn_rows *rows,
   for (size_t i = 0; i < unique && status == GPNN_OK; i++) gpnn_rows_set(rows, i, list[i]);
   if (status == GPNN_OK) rows->dataset.is_partial = true; /* the search is that of all rows */
   free(list);
+  return status;
+}
+
+/* ---- candidates ----------------------------------------------------------------------------- */
+
+/* Which of 'n' ascending numbers is 'number', which is among them. */
+static int64_t place_of(size_t n, const double *numbers, double number)
+{
+  size_t first = 0;
+  while (n > 1) {
+    size_t half = n / 2;
+    first += numbers[first + half] <= number ? half : 0;
+    n -= half;
+  }
+  return (int64_t)first;
+}
+
+/* The links of 'n' rows to solve, row by row. */
+struct links {
+  size_t *end;                           /* n + 1: of those of the rows before */
+  struct gpnn_neighbour *all, *spare;    /* end[n] of each */
+  struct gpnn_arrays *ends, *neighbours; /* owned: those above */
+};
+
+/* Sorts the links that were received by rows, of which row i of the batch is the work->owner[i]-th
+ * to be solved here. */
+static enum gpnn_status collect_links(const struct work *work, size_t n, struct links *links,
+                                      struct gpnn_error *err)
+{
+  size_t width = gpnn_rows_width(work->task->channel.dataset);
+  const double *packed = NULL;
+  const struct link *link = NULL;
+  links->ends = GPNN_ARRAYS(GPNN_ARRAY(links->end, n + 1, 1));
+  if (links->ends == NULL) return gpnn_fail_memory(err, "for neighbours");
+  for (size_t r = 0; r < work->comm->size; r++) {
+    const struct parcel parcel = open_parcel(&work->receive[r], width, &packed, &link);
+    for (size_t i = 0; i < parcel.n_links; i++) links->end[work->owner[link[i].of] + 1]++;
+  }
+  for (size_t q = 0; q < n; q++) links->end[q + 1] += links->end[q];
+  links->neighbours = GPNN_ARRAYS(GPNN_ARRAY(links->all, links->end[n], 1),
+                                  GPNN_ARRAY(links->spare, links->end[n], 1));
+  if (links->neighbours == NULL) return gpnn_fail_memory(err, "for neighbours");
+  for (size_t r = 0; r < work->comm->size; r++) {
+    const struct parcel parcel = open_parcel(&work->receive[r], width, &packed, &link);
+    for (size_t i = 0; i < parcel.n_links; i++)
+      links->all[links->end[work->owner[link[i].of]]++] = link[i].neighbour;
+  }
+  return GPNN_OK;
+}
+
+/* Finds the 'm' nearest of 'rows' to each of 'n' rows to solve, work->row, by their links. */
+static enum gpnn_status find_candidates(struct work *work, size_t n, size_t m,
+                                        const struct gpnn_rows *rows, int64_t *candidates,
+                                        struct gpnn_error *err)
+{
+  struct links links = {.end = NULL};
+  for (size_t q = 0; q < n; q++) work->owner[work->row[q]] = q;
+  enum gpnn_status status = collect_links(work, n, &links, err);
+  for (size_t q = 0, begin = 0; q < n && status == GPNN_OK; begin = links.end[q++]) {
+    struct gpnn_neighbour *own = links.all + begin;
+    gpnn_nearest_sort(links.end[q] - begin, own, links.spare);
+    for (size_t a = 0; a < m; a++)
+      candidates[q * m + a] = place_of(rows->dataset.n, rows->numbers, (double)own[a].row);
+  }
+  gpnn_arrays_free(links.ends);
+  gpnn_arrays_free(links.neighbours);
   return status;
 }
 
@@ -278,7 +392,7 @@ struct answer {
 };
 
 /* Predicts 'n' rows, work->row, into 'values', one array after the other. */
-static enum gpnn_status solve(const struct work *work, size_t n, double *regressors, double *values,
+static enum gpnn_status solve(struct work *work, size_t n, double *regressors, double *values,
                               struct gpnn_counts *counts, struct gpnn_error *err)
 {
   const struct gpnn_shard_task *task = work->task;
@@ -298,13 +412,25 @@ static enum gpnn_status solve(const struct work *work, size_t n, double *regress
     memcpy(work->x + q * d, batch->x + work->row[q] * d, d * sizeof *work->x);
     if (p > 0) memcpy(regressors + q * p, batch->regressors + work->row[q] * p, p * sizeof(double));
   }
-  const struct gpnn_query query = {.n = n, .x = work->x, .regressors = p > 0 ? regressors : NULL};
-  enum gpnn_status status = unite(work, &rows, err);
+  struct gpnn_query query = {.n = n, .x = work->x, .regressors = p > 0 ? regressors : NULL};
+  size_t m = task->metrics[0].neighbours;
+  int64_t *candidates = gpnn_alloc(task->base != NULL ? n : 0, m, sizeof *candidates);
+  enum gpnn_status status =
+      candidates == NULL ? gpnn_fail_memory(err, "for neighbours")
+                         : gpnn_shard_unite(task, work->comm->size, work->receive, &rows, err);
   const struct gpnn_channel channel = {&rows.dataset, task->parameters};
-  if (status == GPNN_OK) status = gpnn_model_new(&model, 1, &channel, &task->options, err);
+  if (status == GPNN_OK && task->base != NULL) {
+    query.candidates = candidates;
+    query.n_candidates = m;
+    status = find_candidates(work, n, m, &rows, candidates, err);
+    if (status == GPNN_OK) status = gpnn_model_with(task->base, &channel, &model, err);
+  } else if (status == GPNN_OK) {
+    status = gpnn_model_new(&model, 1, &channel, &task->options, err);
+  }
   if (status == GPNN_OK) status = gpnn_model_predict(model, &query, &latent, counts, err);
   gpnn_model_free(model);
   gpnn_rows_release(&rows);
+  free(candidates);
   return status;
 }
 

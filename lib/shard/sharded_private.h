@@ -29,6 +29,10 @@ struct gpnn_shard_task {
   struct gpnn_shard_metric *metrics; /* owned; one for each member */
   size_t n_fixed;
   double *fixed; /* owned; packed rows that are among those of every batch */
+  struct gpnn_rows fixed_rows;
+  struct gpnn_model *base; /* owned; of these alone: batches have its metric, and bring candidates.
+                              NULL: their rows are searched, as there are several metrics, or no
+                              more rows than neighbours */
 };
 
 /* A batch: rows to predict, and what is wanted of them. */
@@ -52,6 +56,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_shard_task_init(struct gpnn_shard_task *ta
                                                       const struct gpnn_model_options *options,
                                                       struct gpnn_error *err);
 void gpnn_shard_task_release(struct gpnn_shard_task *task);
+
+/* Makes a dataset of the rows of every batch and those in the messages of 'n_messages' ranks, in
+ * the order of all rows; the caller releases it.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_shard_unite(const struct gpnn_shard_task *task,
+                                                  size_t n_messages,
+                                                  const struct gpnn_message *messages,
+                                                  struct gpnn_rows *rows, struct gpnn_error *err);
 
 /* The coordinates of 'x' in which distances of 'search' are Euclidean. */
 void gpnn_shard_place(const struct gpnn_search *search, size_t d, const double *x, double *z);

@@ -163,6 +163,15 @@ static enum gpnn_status share_fixed(struct gpnn_shard_task *task, struct gpnn_er
   return gpnn_comm_agree(comm, status, err);
 }
 
+/* Makes the base of the models of batches. */
+static enum gpnn_status make_base(struct gpnn_shard_task *task, struct gpnn_error *err)
+{
+  if (task->n_metrics > 1 || task->metrics[0].neighbours == task->shard->n_all) return GPNN_OK;
+  enum gpnn_status status = gpnn_shard_unite(task, 0, NULL, &task->fixed_rows, err);
+  const struct gpnn_channel channel = {&task->fixed_rows.dataset, task->parameters};
+  return status == GPNN_OK ? gpnn_model_new(&task->base, 1, &channel, &task->options, err) : status;
+}
+
 /* ---- life ----------------------------------------------------------------------------------- */
 
 static enum gpnn_status check(const struct gpnn_shard_task *task, struct gpnn_error *err)
@@ -211,6 +220,7 @@ enum gpnn_status gpnn_shard_task_init(struct gpnn_shard_task *task, struct gpnn_
   for (size_t k = 0; k < task->n_metrics && status == GPNN_OK; k++)
     status = make_metric(task, k, err);
   if (status == GPNN_OK) status = share_fixed(task, err);
+  if (status == GPNN_OK) status = gpnn_comm_agree(shard->comm, make_base(task, err), err);
   if (status != GPNN_OK) gpnn_shard_task_release(task);
   return status;
 }
@@ -221,6 +231,8 @@ void gpnn_shard_task_release(struct gpnn_shard_task *task)
     gpnn_search_free(task->metrics[k].search);
     free(task->metrics[k].boxes);
   }
+  gpnn_model_free(task->base);
+  gpnn_rows_release(&task->fixed_rows);
   free(task->metrics);
   free(task->fixed);
   gpnn_transformed_free(task->transformed);
