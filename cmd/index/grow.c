@@ -56,6 +56,7 @@ static void report_rows(const struct cli *cli, const struct gpnn_grown *grown)
   json_count(json, "forgotten-rows", grown->n_forgotten);
   json_count(json, "rows", grown->dataset.n);
   json_count(json, "calibration-rows", grown->dataset.n_calibration);
+  json_count(json, "new-levels", grown->n_new_levels);
   json_count(json, "unseen-level-rows", grown->n_unseen);
   json_count(json, "copied-rows", grown->copies.n_copies);
   json_number(json, "target-shift", grown->drift.target);
@@ -77,10 +78,13 @@ static void describe(const struct cli *cli, const struct index_arguments *a,
   cli_say(cli, "%s: %zu rows added, %zu forgotten: %zu rows and %zu held out%s",
           cli_operand(cli, 0), grown->n_added, grown->n_forgotten, rows->n, rows->n_calibration,
           moved);
+  if (grown->n_new_levels > 0)
+    cli_note(cli, "%s: %zu levels are new, and the index has them now", a->add,
+             grown->n_new_levels);
   if (grown->n_unseen > 0)
     cli_warn(cli,
-             "%s: %zu of %zu rows have levels that training has not seen, which stay unknown: an "
-             "index made anew tells them apart",
+             "%s: %zu of %zu rows have levels that training has not seen, which share the place of "
+             "all unknown ones: an index made anew tells them apart",
              a->add, grown->n_unseen, grown->n_added);
   if (gpnn_copies_exceed_chance(&grown->copies))
     cli_warn(cli, "%s: %zu of the first %zu rows are training rows of the index already", a->add,

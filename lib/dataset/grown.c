@@ -20,9 +20,66 @@ static const char *obstacle(const struct gpnn_dataset *old)
   if (gpnn_dataset_has_copies(old))
     return "its rows have copies, which were found in the whole table: make it anew";
   if (old->row_group != NULL) return "rows of groups (--by) cannot be added: make it anew";
-  if (old->schema.n_effects > 0)
-    return "groups have effects (--group-effect), whose rows cannot be added: make it anew";
   return NULL;
+}
+
+static bool may_get_levels(const struct gpnn_column *column)
+{
+  return column->kind == GPNN_COLUMN_CODED || column->kind == GPNN_COLUMN_EFFECT;
+}
+
+/* Copies 'n' items of an array that may be NULL. */
+static bool copy_items(void *to, const void *from, size_t n, size_t item_bytes)
+{
+  if (from == NULL) return true;
+  void *copy = gpnn_alloc(n, 1, item_bytes);
+  if (copy == NULL) return false;
+  memcpy(copy, from, n * item_bytes);
+  memcpy(to, &copy, sizeof copy);
+  return true;
+}
+
+/* Makes inputs of 'grown' that may get levels; those of 'old' stay borrowed. */
+static bool copy_inputs(struct gpnn_grown *grown)
+{
+  const struct gpnn_schema *old = &grown->old->schema;
+  if (!copy_items(&grown->inputs, old->inputs, old->n_inputs, sizeof *old->inputs)) return false;
+  grown->dataset.schema.inputs = grown->inputs;
+  for (size_t i = 0; i < old->n_inputs; i++) {
+    struct gpnn_column *to = &grown->inputs[i];
+    if (!may_get_levels(to)) continue;
+    to->levels = NULL;
+    to->level_lengths = NULL;
+    to->codes = to->later = NULL;
+  }
+  bool enough = true;
+  for (size_t i = 0; i < old->n_inputs && enough; i++) {
+    const struct gpnn_column *from = &old->inputs[i];
+    struct gpnn_column *to = &grown->inputs[i];
+    size_t n = from->n_levels;
+    if (may_get_levels(from))
+      enough =
+          copy_items(&to->levels, from->levels, n, sizeof *from->levels) &&
+          copy_items(&to->level_lengths, from->level_lengths, n, sizeof *from->level_lengths) &&
+          copy_items(&to->codes, from->codes, n, sizeof *from->codes) &&
+          copy_items(&to->later, from->later, from->n_later, sizeof *from->later);
+  }
+  return enough;
+}
+
+static void release_inputs(struct gpnn_grown *grown)
+{
+  for (size_t i = 0; grown->inputs != NULL && i < grown->old->schema.n_inputs; i++) {
+    struct gpnn_column *column = &grown->inputs[i];
+    if (!may_get_levels(column)) continue;
+    for (size_t l = grown->old->schema.inputs[i].n_levels; l < column->n_levels; l++)
+      free(column->levels[l]);
+    free(column->levels);
+    free(column->level_lengths);
+    free(column->codes);
+    free(column->later);
+  }
+  free(grown->inputs);
 }
 
 enum gpnn_status gpnn_grown_begin(struct gpnn_grown *grown, const struct gpnn_dataset *old,
@@ -34,6 +91,8 @@ enum gpnn_status gpnn_grown_begin(struct gpnn_grown *grown, const struct gpnn_da
   grown->beside = beside;
   grown->watch = watch;
   if (why != NULL) return gpnn_fail(err, GPNN_EMISMATCH, "%s", why);
+  grown->dataset = *old;
+  if (!copy_inputs(grown)) return gpnn_fail_memory(err, "for the levels of categories");
   grown->is_forgotten = gpnn_alloc(old->n + old->n_calibration, 1, sizeof *grown->is_forgotten);
   if (grown->is_forgotten == NULL) return gpnn_fail_memory(err, "for the rows");
   return gpnn_training_drawn(old, &grown->drawn, err);
@@ -124,6 +183,7 @@ enum gpnn_status gpnn_grown_forget_below(struct gpnn_grown *grown, const char *n
 
 void gpnn_grown_release(struct gpnn_grown *grown)
 {
+  release_inputs(grown);
   free(grown->is_forgotten);
   free(grown->drawn);
   gpnn_spool_release(&grown->added);

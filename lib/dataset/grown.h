@@ -3,9 +3,13 @@
  * or both, without the table that it was made from.
  *
  * Columns, levels, scaling, scores and seed stay those of the index, so that parameters keep their
- * meaning: its first half of the fingerprint does not change.  A level that training has not seen
- * is coded as it would be in a row to predict; what rows lack is filled in by its mean given what
- * they have, as in the training rows.
+ * meaning: its first half of the fingerprint does not change.  What rows lack is filled in by its
+ * mean given what they have, as in the training rows.
+ *
+ * Levels that training has not seen: groups with effects get them; so do coded inputs, where a
+ * row's code is made of the rows before it that have the level, and later rows get that of all; and
+ * a category with an input for each of its levels has no room for more, so that such a row is coded
+ * as it would be where it is predicted.
  *
  * Calling sequence: gpnn_grown_begin(); gpnn_grown_forget_oldest() or gpnn_grown_forget_below();
  * gpnn_grown_read() with a table; gpnn_grown_finish(); then 'dataset' is ready for
@@ -46,7 +50,9 @@ struct gpnn_grown {
   const char *beside;             /* borrowed: the index to be written */
   const char *volatile *watch;    /* borrowed, or NULL; as in base/atomic_file.h */
   size_t n_added, n_forgotten;
-  size_t n_unseen;                  /* rows added that have a level which training has not seen */
+  size_t n_unseen;                  /* rows added that have a level which training has not seen,
+                                       of a category with an input for each */
+  size_t n_new_levels;              /* those that coded inputs and groups with effects have got */
   struct gpnn_skipped skipped;      /* rows of the table that were left out */
   struct gpnn_copies_report copies; /* of the rows added, and whether they were there already */
   struct gpnn_drift drift;
@@ -58,6 +64,7 @@ struct gpnn_grown {
   double *held_out;              /* owned; the calibration rows */
   uint64_t *numbers;             /* owned; theirs: dataset.held_out */
   unsigned char *lacks;          /* owned; dataset.lacks */
+  struct gpnn_column *inputs;    /* owned, as are their levels that 'old' lacks: dataset.schema's */
   struct gpnn_dataset dataset;   /* the result; it borrows from 'old' */
 };
 
@@ -69,7 +76,7 @@ struct gpnn_grown {
 /*
  * Begins with the dataset of an open index, of all rows, which must outlive the object; files will
  * be in the directory of 'beside', the index to be written.  GPNN_EMISMATCH: it is a grid or a
- * model file's; or its rows have groups, copies or effects, which cannot grow: the message says so.
+ * model file's; or its rows have groups or copies, which cannot grow: the message says so.
  * GPNN_ENOMEM.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grown_begin(struct gpnn_grown *grown,

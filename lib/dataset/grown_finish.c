@@ -324,11 +324,10 @@ static enum gpnn_status check_targets(const struct gpnn_dataset *rows, struct gp
   return GPNN_OK;
 }
 
-/* All that is not about single rows stays as it is in the index. */
+/* All that is not about single rows stays as it is in the index, but for levels. */
 static void begin_dataset(struct gpnn_grown *grown)
 {
   struct gpnn_dataset *dataset = &grown->dataset;
-  *dataset = *grown->old;
   dataset->n_skipped += grown->skipped.n;
   dataset->source = NULL;
   dataset->target = 0;

@@ -20,6 +20,7 @@ struct reading {
   struct gpnn_layout layout;
   size_t width, n_of_block; /* numbers of a row; rows in the block */
   double *block;            /* owned; gpnn_row_source_block(width) rows */
+  double centre;            /* what codes have as the mean of the standardised target */
   struct gpnn_copies copies;
 };
 
@@ -85,6 +86,42 @@ static enum gpnn_status read_targets(const struct reading *r, const struct gpnn_
       n_more == 0 ? "missing value" : "missing value, as in all other targets", false, err);
 }
 
+/* Reads inputs, once more if the row has levels that the index then gets: only rows that are good
+ * bring some. */
+static enum gpnn_status read_inputs(struct reading *r, const struct gpnn_record *record, double y,
+                                    double *x, double *regressors, double *variance,
+                                    size_t *n_unseen, struct gpnn_error *err)
+{
+  struct gpnn_schema *schema = &r->grown->dataset.schema;
+  const struct gpnn_reader *reader = &r->reader;
+  size_t unseen = 0, n_new = 0;
+  enum gpnn_status status = gpnn_reader_read(reader, record, x, regressors, variance, &unseen, err);
+  if (status == GPNN_OK && unseen > 0) {
+    status = gpnn_schema_learn_later(schema, &reader->map, reader->table, record, &n_new, err);
+    r->grown->n_new_levels += n_new;
+    *n_unseen += unseen - n_new;
+  }
+  if (status == GPNN_OK && n_new > 0)
+    status = gpnn_reader_read(reader, record, x, regressors, variance, &unseen, err);
+  if (status == GPNN_OK && !isnan(y))
+    gpnn_schema_learn_codes(schema, &reader->map, reader->table, record, y - r->centre);
+  return status;
+}
+
+/* Codes of an index of numbers are about their mean, which is 0, and those of classes about the
+ * share of the second. */
+static double find_centre(const struct gpnn_dataset *old)
+{
+  double n = 0, sum = 0;
+  if (!gpnn_schema_has_codes(&old->schema) || !gpnn_schema_has_classes(&old->schema, 0)) return 0;
+  for (size_t i = 0; i < old->n; i++) {
+    if (isnan(old->y[i])) continue;
+    n++;
+    sum += old->y[i];
+  }
+  return n > 0 ? sum / n : 0;
+}
+
 /* Reads a row, standardised and laid out by itself. */
 static enum gpnn_status read_row(struct reading *r, const struct gpnn_record *record, double *row,
                                  size_t *n_unseen, struct gpnn_error *err)
@@ -98,7 +135,7 @@ static enum gpnn_status read_row(struct reading *r, const struct gpnn_record *re
   if (status == GPNN_OK && layout->n_exposures > 0)
     status = gpnn_reader_exposure(&r->reader, record, offsets + layout->n_offsets, err);
   if (status == GPNN_OK)
-    status = gpnn_reader_read(&r->reader, record, row, regressors, &variance, n_unseen, err);
+    status = read_inputs(r, record, targets[0], row, regressors, &variance, n_unseen, err);
   for (size_t t = 0; t < layout->n_noises && status == GPNN_OK; t++) {
     struct gpnn_moments first;
     noises[t] = gpnn_scaling_variance(variance, moments_of(scaling, t, &first)->sd);
@@ -171,10 +208,12 @@ enum gpnn_status gpnn_grown_read(struct gpnn_grown *grown, struct gpnn_table *ta
   const struct gpnn_dataset *old = grown->old;
   struct reading r = {.grown = grown, .layout = gpnn_layout_of(&old->scaling, &old->schema)};
   r.width = gpnn_layout_width(&r.layout);
+  r.centre = find_centre(old);
   r.block = gpnn_alloc(gpnn_row_source_block(r.width), r.width, sizeof *r.block);
   grown->are_complete = true;
-  enum gpnn_status status = r.block == NULL ? gpnn_fail_memory(err, "for the rows")
-                                            : gpnn_reader_open(&r.reader, old, table, true, err);
+  enum gpnn_status status = r.block == NULL
+                                ? gpnn_fail_memory(err, "for the rows")
+                                : gpnn_reader_open(&r.reader, &grown->dataset, table, true, err);
   if (status == GPNN_OK) status = require_columns(&r.reader, err);
   if (status == GPNN_OK)
     status = gpnn_spool_create(&grown->added, grown->beside, grown->watch, err);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "dataset/index_private.h"
 #include "table/date.h"
 
@@ -109,7 +110,7 @@ static void compose_levels(struct blob *blob, const struct gpnn_schema *schema,
 {
   for (size_t i = 0; i < schema->n_inputs; i++) {
     const struct gpnn_column *column = &schema->inputs[i];
-    size_t n = column->kind == kind ? column->n_levels : 0;
+    size_t n = column->kind == kind ? column->n_levels - column->n_later : 0;
     put_u32(blob, (uint32_t)n);
     for (size_t l = 0; l < n; l++) put_text(blob, column->levels[l], column->level_lengths[l]);
     if (n == 0 || kind != GPNN_COLUMN_CODED) continue;
@@ -131,6 +132,29 @@ bool gpnn_index_has_codes(const struct gpnn_index_contents *contents)
 void gpnn_index_compose_codes(struct blob *blob, const struct gpnn_index_contents *contents)
 {
   compose_levels(blob, &contents->dataset->schema, GPNN_COLUMN_CODED);
+}
+
+bool gpnn_index_has_later(const struct gpnn_index_contents *contents)
+{
+  const struct gpnn_schema *schema = &contents->dataset->schema;
+  for (size_t i = 0; i < schema->n_inputs; i++)
+    if (schema->inputs[i].n_later > 0) return true;
+  return false;
+}
+
+void gpnn_index_compose_later(struct blob *blob, const struct gpnn_index_contents *contents)
+{
+  const struct gpnn_schema *schema = &contents->dataset->schema;
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    const struct gpnn_column *column = &schema->inputs[i];
+    size_t n = column->n_later, first = column->n_levels - n;
+    put_u32(blob, (uint32_t)n);
+    for (size_t l = first; l < column->n_levels; l++)
+      put_text(blob, column->levels[l], column->level_lengths[l]);
+    if (n == 0 || column->kind != GPNN_COLUMN_CODED) continue;
+    put_f64s(blob, n, column->codes + first);
+    put_f64s(blob, n, column->later);
+  }
 }
 
 bool gpnn_index_has_effects(const struct gpnn_index_contents *contents)
@@ -360,6 +384,58 @@ void gpnn_index_decode_names(struct cursor *cursor, struct gpnn_index *index)
 void gpnn_index_decode_codes(struct cursor *cursor, struct gpnn_index *index)
 {
   decode_inputs(cursor, index, GPNN_CODED_MAX, GPNN_COLUMN_CODED);
+}
+
+/* Makes room for 'm' more items of an array of 'n'. */
+static bool make_room(void *array, size_t n, size_t m, size_t item_bytes)
+{
+  size_t capacity = n;
+  return gpnn_grow(array, &capacity, n + m, item_bytes);
+}
+
+/* Adds levels that came later to those of a column; 'later' has none after that. */
+static void append_levels(struct cursor *cursor, struct gpnn_column *column,
+                          struct gpnn_column *later)
+{
+  size_t n = column->n_levels, m = later->n_levels, length = sizeof *column->level_lengths;
+  if (!cursor->failed && make_room(&column->levels, n, m, sizeof *column->levels) &&
+      make_room(&column->level_lengths, n, m, length) &&
+      (later->codes == NULL || make_room(&column->codes, n, m, sizeof *column->codes))) {
+    memcpy(column->levels + n, later->levels, m * sizeof *column->levels);
+    memcpy(column->level_lengths + n, later->level_lengths, m * length);
+    if (later->codes != NULL) memcpy(column->codes + n, later->codes, m * sizeof *column->codes);
+    column->n_levels += m;
+    column->n_later = m;
+    column->later = later->later;
+    later->later = NULL;
+    later->n_levels = 0;
+  } else if (!cursor->failed) {
+    cursor->failed = cursor->out_of_memory = true;
+  }
+  for (size_t l = 0; l < later->n_levels; l++) free(later->levels[l]);
+  free(later->levels);
+  free(later->level_lengths);
+  free(later->codes);
+  free(later->later);
+}
+
+void gpnn_index_decode_later(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->dataset.schema;
+  for (size_t i = 0; i < schema->n_inputs && !cursor->failed; i++) {
+    struct gpnn_column *column = &schema->inputs[i], later = {.n_levels = 0};
+    size_t n = take_u32(cursor);
+    if (n == 0) continue;
+    bool is_coded = column->kind == GPNN_COLUMN_CODED;
+    require(cursor, is_coded || column->kind == GPNN_COLUMN_EFFECT);
+    require(cursor, n <= GPNN_CODED_MAX - column->n_levels);
+    decode_levels(cursor, n, GPNN_CODED_MAX, &later);
+    if (is_coded) later.codes = take_f64s(cursor, n, 1);
+    if (is_coded) later.later = take_f64s(cursor, n, 1);
+    for (size_t l = 0; is_coded && !cursor->failed && l < n; l++)
+      require(cursor, later.later[l] >= 0);
+    append_levels(cursor, column, &later);
+  }
 }
 
 static void decode_effect(struct cursor *cursor, const struct gpnn_schema *schema,

@@ -211,6 +211,11 @@ bool gpnn_index_has_codes(const struct gpnn_index_contents *contents);
 void gpnn_index_compose_codes(struct blob *blob, const struct gpnn_index_contents *contents);
 void gpnn_index_decode_codes(struct cursor *cursor, struct gpnn_index *index);
 
+/* Levels of both that an index got with rows that were added. */
+bool gpnn_index_has_later(const struct gpnn_index_contents *contents);
+void gpnn_index_compose_later(struct blob *blob, const struct gpnn_index_contents *contents);
+void gpnn_index_decode_later(struct cursor *cursor, struct gpnn_index *index);
+
 /* The effects of groups, with the levels of their columns. */
 bool gpnn_index_has_effects(const struct gpnn_index_contents *contents);
 void gpnn_index_compose_effects(struct blob *blob, const struct gpnn_index_contents *contents);

@@ -608,6 +608,7 @@ static const struct gpnn_index_section sections[] = {
     {CRITICAL("CODE", 0, INDEX | MODEL, COLUMNS), CODED_ELSEWHERE(codes),
      .has = gpnn_index_has_codes},
     {CRITICAL("EFFE", 0, INDEX, COLUMNS), CODED_ELSEWHERE(effects), .has = gpnn_index_has_effects},
+    {CRITICAL("LATE", 0, INDEX | MODEL, REST), CODED_ELSEWHERE(later), .has = gpnn_index_has_later},
     {CRITICAL("NOTA", 0, INDEX | GRID | MODEL, UNHASHED), CODED_ELSEWHERE(notation),
      .has = gpnn_index_has_notation},
     {CRITICAL("STDZ", 0, INDEX | GRID | MODEL, SCALING), CODED(scaling)},

@@ -23,6 +23,7 @@ static void release_column(struct gpnn_column *column)
   for (size_t l = 0; l < column->n_levels; l++) free(column->levels[l]);
   free(column->levels);
   free(column->codes);
+  free(column->later);
   free(column->level_lengths);
   free(column->name);
   free(column->date);

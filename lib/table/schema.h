@@ -104,6 +104,9 @@ struct gpnn_column {
   size_t *level_lengths;
   double *codes;    /* owned; of a coded input: of each level; NULL: they are not learnt yet */
   double shrinkage; /* of a coded input: lambda of gpnn-methods(7), > 0 once it has codes */
+  size_t n_later; /* of a coded input, or one with effects: the last levels, which the index lacked
+                     when it was made and got with rows that were added */
+  double *later;  /* owned; of a coded input: for each of these, how many rows its code is of */
 };
 
 /* A zeroed schema is empty and may be released. */
@@ -337,6 +340,26 @@ GPNN_MUST_CHECK enum gpnn_status
 gpnn_schema_learn_name(struct gpnn_schema *schema, const struct gpnn_columns_map *map, size_t input,
                        const struct gpnn_table *table, const struct gpnn_record *record,
                        size_t *level, struct gpnn_error *err);
+
+/*
+ * For rows added to an index: adds levels that 'record' has and the schema lacks, of coded inputs,
+ * with a code of 0 that is of no rows, and of inputs with effects, and their number to '*n_new'.
+ * GPNN_EDATA: there are too many levels.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_learn_later(struct gpnn_schema *schema,
+                                                         const struct gpnn_columns_map *map,
+                                                         const struct gpnn_table *table,
+                                                         const struct gpnn_record *record,
+                                                         size_t *n_new, struct gpnn_error *err);
+
+/*
+ * Then takes the row's first target into the codes of those of its levels: 'y' is about the mean of
+ * the training rows, in their standard deviations.  A row that is encoded before this knows the
+ * targets of the rows before it, and not its own.
+ */
+void gpnn_schema_learn_codes(struct gpnn_schema *schema, const struct gpnn_columns_map *map,
+                             const struct gpnn_table *table, const struct gpnn_record *record,
+                             double y);
 
 /* Reads one input that is a number or a date, in the units of the table.  GPNN_EDATA as
  * gpnn_schema_learn(). */

@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "base/memory.h"
 #include "table/columns.h"
 #include "table/table_private.h"
 
@@ -222,6 +223,64 @@ enum gpnn_status gpnn_schema_learn_name(struct gpnn_schema *schema,
                                    "has more than 20000 different names", false, err);
   *level = column->n_levels;
   return gpnn_schema_add_level(column, &map->orders[input], gpnn_table_values(table), field, err);
+}
+
+/* Adds the level of a record to a column that may get some later. */
+static enum gpnn_status add_later(const struct gpnn_columns_map *map, size_t input,
+                                  struct gpnn_column *column, const struct gpnn_table *table,
+                                  const struct gpnn_record *record, struct gpnn_error *err)
+{
+  size_t of_codes = column->n_levels, of_later = column->n_later;
+  const struct gpnn_field *field =
+      level_field(map, column, table, &record->fields[map->inputs[input]]);
+  if (column->kind == GPNN_COLUMN_CODED) {
+    if (!gpnn_grow(&column->codes, &of_codes, column->n_levels + 1, sizeof *column->codes) ||
+        !gpnn_grow(&column->later, &of_later, column->n_later + 1, sizeof *column->later))
+      return gpnn_fail_memory(err, "for the codes of levels");
+    column->codes[column->n_levels] = column->later[column->n_later] = 0;
+  }
+  enum gpnn_status status =
+      gpnn_schema_add_level(column, &map->orders[input], gpnn_table_values(table), field, err);
+  column->n_later += status == GPNN_OK;
+  return status;
+}
+
+enum gpnn_status gpnn_schema_learn_later(struct gpnn_schema *schema,
+                                         const struct gpnn_columns_map *map,
+                                         const struct gpnn_table *table,
+                                         const struct gpnn_record *record, size_t *n_new,
+                                         struct gpnn_error *err)
+{
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    struct gpnn_column *column = &schema->inputs[i];
+    double cell;
+    if (column->kind != GPNN_COLUMN_CODED && column->kind != GPNN_COLUMN_EFFECT) continue;
+    enum gpnn_status status = read_cell(schema, map, i, table, record, &cell, err);
+    if (status == GPNN_OK && !is_new_level(column, cell)) continue;
+    if (status == GPNN_OK) status = add_later(map, i, column, table, record, err);
+    if (status != GPNN_OK) return status;
+    ++*n_new;
+  }
+  return GPNN_OK;
+}
+
+void gpnn_schema_learn_codes(struct gpnn_schema *schema, const struct gpnn_columns_map *map,
+                             const struct gpnn_table *table, const struct gpnn_record *record,
+                             double y)
+{
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    struct gpnn_column *column = &schema->inputs[i];
+    size_t first = column->n_levels - column->n_later;
+    double cell;
+    if (column->kind != GPNN_COLUMN_CODED || column->n_later == 0 ||
+        read_cell(schema, map, i, table, record, &cell, NULL) != GPNN_OK ||
+        !(cell >= (double)first))
+      continue;
+    double *code = &column->codes[(size_t)cell], *n = &column->later[(size_t)cell - first];
+    double before = *n + column->shrinkage;
+    *code = (*code * before + y) / (before + 1);
+    ++*n;
+  }
 }
 
 enum gpnn_status gpnn_schema_read_number(const struct gpnn_schema *schema,

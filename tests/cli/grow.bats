@@ -75,7 +75,7 @@ fixed=(-q --standardise none "--target-scale=1,2")
   gpnn-index -q --one-hot k -o a.gpi a.tsv
   gpnn-index --add b.tsv -o b.gpi a.gpi 2>err.txt
   grep -q "^gpnn-index: a.gpi: 100 rows added, 0 forgotten: 270 rows and 30 held out; means have moved by .* sd in the target, and most, by +1.*, in input 'x1'$" err.txt
-  grep -q '^gpnn-index: b.tsv: 10 of 100 rows have levels that training has not seen, which stay unknown' err.txt
+  grep -q '^gpnn-index: b.tsv: 10 of 100 rows have levels that training has not seen, which share the place of all unknown ones' err.txt
   (($(wc -l <err.txt) == 2))
   gpnn-index -q --json --add b.tsv -o b.gpi a.gpi 2>b.json
   assert_equal "$(json b.json | sed -n 's/^added-rows\t//p')" 100
@@ -119,14 +119,54 @@ fixed=(-q --standardise none "--target-scale=1,2")
   assert_fails 2 'keeps the metric' gpnn-index --add more.tsv --metric t.par -o x.gpi t.gpi
 }
 
+# make_shops FROM TO ROWS SEED: rows of shops numbered so, which differ.
+make_shops() {
+  awk -v a="$1" -v b="$2" -v n="$3" -v s="$4" 'BEGIN {
+    srand(7); for (k = 0; k < 100; k++) e[k] = 4 * rand()
+    srand(s); OFS = "\t"; print "shop", "x", "y"
+    for (i = 0; i < n; i++) { k = int(a + (b - a) * rand()); x = rand(); print "s" k, x, e[k] + sin(6 * x) + 0.1 * rand() } }'
+}
+
+@test "coded columns and groups with effects get levels that are new" {
+  make_shops 0 40 2000 1 >old.tsv
+  make_shops 30 50 600 2 >more.tsv
+  make_shops 40 50 200 3 >test.tsv
+  gpnn-index -q --coded shop -o old.gpi old.tsv
+  gpnn-fit -q --effort fast old.gpi | gpnn-calibrate -q old.gpi >old.cal
+  gpnn-index --json --add more.tsv -o new.gpi old.gpi 2>new.json
+  grep -q '"new-levels": *10,' new.json
+  grep -q '"unseen-level-rows": *0,' new.json
+  assert_equal "$(gpnn-info --verify new.gpi | value verified)" yes
+  gpnn-predict -p old.cal new.gpi test.tsv 2>err.txt | gpnn-eval >new.txt
+  [[ ! -s err.txt ]]
+  gpnn-predict -q -p old.cal old.gpi test.tsv | gpnn-eval >old.txt
+  awk '$1 == "rmse" { r[FILENAME] = $2 } END { exit !(r["new.txt"] < 0.25 && r["old.txt"] > 3 * r["new.txt"]) }' old.txt new.txt
+  # What came later is kept when more comes, and in what is made of the index.
+  gpnn-index -q --forget 100 -o newer.gpi new.gpi
+  gpnn-predict -p old.cal newer.gpi test.tsv 2>err.txt >/dev/null
+  gpnn-index -q --metric old.cal -o metric.gpi newer.gpi
+  gpnn-predict -p old.cal metric.gpi test.tsv 2>>err.txt >/dev/null
+  gpnn-sparse -q --inducing 8 -o sparse.gpm new.gpi
+  gpnn-predict sparse.gpm test.tsv 2>>err.txt >/dev/null
+  [[ ! -s err.txt ]]
+  gpnn-index -q --coded shop --missing drop --standardise whiten -o w.gpi old.tsv
+  gpnn-index -q --json --add more.tsv -o w.gpi w.gpi 2>&1 | grep -q '"new-levels": *10,'
+  awk 'NR == 1 || NR % 2 { print; next } { print $1 "\tbad\t" $3 }' OFS='\t' more.tsv | sed 's/^s4.\tbad/sx&/' >bad.tsv
+  gpnn-index -q --json --skip-bad=all --add bad.tsv -o new.gpi old.gpi 2>&1 | grep -q '"new-levels": *10,'
+  gpnn-index -q --group-effect shop -o effect.gpi old.tsv
+  gpnn-index -q --add more.tsv -o effect.gpi effect.gpi
+  gpnn-fit -q --effort fast -o effect.par effect.gpi
+  gpnn-predict -p effect.par effect.gpi test.tsv 2>err.txt | gpnn-eval | awk '$1 == "rmse" { exit !($2 < 0.1) }'
+  [[ ! -s err.txt ]]
+  gpnn-info --effects effect.par effect.gpi | grep -q '^shop.s49'
+}
+
 @test "an index that cannot grow says why" {
   make_parts
   awk 'NR == 1 { print $0 "\tg"; next } { print $0 "\t" NR % 9 }' first.tsv >g.tsv
   awk 'NR == 1 { print $0 "\tg"; next } { print $0 "\t" NR % 9 }' more.tsv >h.tsv
   gpnn-index -q -y y --by g -o by.gpi g.tsv
   assert_fails 1 'by.gpi: rows of groups [(]--by[)] cannot be added' gpnn-index --add h.tsv -o x.gpi by.gpi
-  gpnn-index -q -y y --group-effect g -o effect.gpi g.tsv
-  assert_fails 1 'effect.gpi: groups have effects' gpnn-index --add h.tsv -o x.gpi effect.gpi
   { cat first.tsv && tail -n 100 first.tsv; } | gpnn-index -q -o copies.gpi -
   assert_fails 1 'copies.gpi: its rows have copies' gpnn-index --add more.tsv -o x.gpi copies.gpi
   gpnn-index -q -o t.gpi first.tsv

@@ -72,12 +72,14 @@ predict_from() {
   awk -F '\t' -v OFS='\t' 'NR > 30 { $6 = "shade " NR } 1' "$kept/train.tsv" >shades.tsv
   gpnn-index -q -y colour -x x,z,level --calibration-rows 9 --exposure variance -o classes.gpi shades.tsv
   gpnn-index -q -y y -x x,site --coded site -o coded.gpi "$kept/train.tsv"
+  awk -F '\t' -v OFS='\t' 'NR == 1 || NR % 3 == 0 { if (NR > 1) { $1 += 5; $8 = "later" } print }' "$kept/train.tsv" >later.tsv
+  gpnn-index -q --add later.tsv -o later.gpi coded.gpi
   awk -F '\t' -v OFS='\t' 'NR % 7 == 3 { $1 = "" } 1' "$kept/train.tsv" >holes.tsv
   gpnn-index -q -y y -x x,z -o holes.gpi holes.tsv
   gpnn-index -q -y y -x x,z --missing drop --skip-bad -o dropped.gpi holes.tsv
   printf 'kernel\texp\nlengthscale\t2\nkernelscale\t1\nnoise\t0.05\n' >wide.par
   gpnn-index -q -y y -x x,z --group-effect 'site(x)' -o grouped.gpi "$kept/train.tsv"
-  for file in index coded grouped holes dropped copies following places lists; do gpnn-index -q --metric wide.par -o "$file-again.gpi" "$file.gpi"; done
+  for file in index coded later grouped holes dropped copies following places lists; do gpnn-index -q --metric wide.par -o "$file-again.gpi" "$file.gpi"; done
   gpnn-calibrate -q index.gpi -p index.par | gpnn-index --pack - --skip-bad -o packed.gpi index.gpi
   gpnn-index --pack grid.gps -o packed-grid.gpi grid.gpi
   gpnn -q --effort fast -y y -x x,z --save whole.gpi "$kept/train.tsv"

@@ -151,6 +151,87 @@ static void rows_added_may_be_the_first_to_lack_inputs(void **state)
   free(text);
 }
 
+/* ---- levels ---- */
+
+enum { KNOWN = 5, LEVELS = 8 };
+
+/* Rows of a coded column, of which levels from KNOWN on come after row 200. */
+static char *coded_text(size_t from, size_t to, double *y, size_t *level)
+{
+  char *text = malloc(60 * (to - from + 1));
+  int length = sprintf(text, "k,x,y\n");
+  for (size_t i = from; i < to; i++) {
+    level[i] = (i * i + 3 * i / 7) % (i < 200 ? KNOWN : LEVELS);
+    y[i] = (double)((7 * i) % 23) + 5 * (double)level[i];
+    length += sprintf(text + length, "L%zu,%zu,%g\n", level[i], i, y[i]);
+  }
+  return text;
+}
+
+/* The code of 'level' after the rows before 'end' that were added: the mean of their targets times
+ * n over n + lambda. */
+static double code_by_hand(const struct gpnn_dataset *old, const double *y, const size_t *level,
+                           size_t of, size_t end)
+{
+  double n = 0, sum = 0;
+  for (size_t i = 200; i < end; i++) {
+    if (level[i] != of) continue;
+    n++;
+    sum += (y[i] - old->scaling.y_mean) / old->scaling.y_sd;
+  }
+  return sum / (n + old->schema.inputs[0].shrinkage);
+}
+
+static void a_later_level_is_coded_by_the_rows_before(void **state)
+{
+  (void)state;
+  enum { ALL = 300 };
+  double y[ALL];
+  size_t level[ALL], first[LEVELS], n_later = 0;
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct gpnn_grown grown = GPNN_GROWN_INIT, twice = GPNN_GROWN_INIT;
+  char *text = coded_text(0, 200, y, level), *more = coded_text(200, 260, y, level),
+       *yet = coded_text(260, ALL, y, level);
+  const struct gpnn_roles coded = {.target = "y", .coded = "k"};
+  train(&training, text, &coded, GPNN_SCALING_SCALE, 0);
+  const struct gpnn_dataset *old = &training.dataset;
+  assert_ok(gpnn_grown_begin(&grown, old, scratch_path("new.gpi"), NULL, &err));
+  assert_ok(add_text(&grown, more, &err));
+  assert_ok(gpnn_grown_finish(&grown, &err));
+  assert_ok(gpnn_grown_begin(&twice, &grown.dataset, scratch_path("newer.gpi"), NULL, &err));
+  assert_ok(add_text(&twice, yet, &err));
+  assert_ok(gpnn_grown_finish(&twice, &err));
+  const struct gpnn_dataset *rows = &twice.dataset;
+  const struct gpnn_column *column = &rows->schema.inputs[0];
+  for (size_t l = 0; l < LEVELS; l++) first[l] = ALL;
+  for (size_t i = 200; i < ALL; i++) {
+    double features[] = {0, (double)i}, z[2];
+    size_t of = level[i];
+    if (first[of] == ALL) first[of] = i;
+    if (of < KNOWN) continue;
+    features[0] = code_by_hand(old, y, level, of, i);
+    gpnn_scaling_apply(&old->scaling, features, z);
+    assert_near(rows->x[2 * i], z[0], 1e-12);
+    assert_near(rows->x[2 * i + 1], z[1], 1e-12);
+  }
+  for (size_t l = KNOWN; l < LEVELS; l++) n_later += first[l] < ALL;
+  assert_int_equal(n_later, 3);
+  assert_int_equal(column->n_later, n_later);
+  assert_int_equal(column->n_levels, KNOWN + n_later);
+  assert_int_equal(grown.n_new_levels + twice.n_new_levels, n_later);
+  assert_int_equal(twice.n_unseen, 0);
+  assert_int_equal(old->schema.inputs[0].n_levels, KNOWN);
+  for (size_t l = KNOWN; l < column->n_levels; l++)
+    assert_near(column->codes[l],
+                code_by_hand(old, y, level, (size_t)atoi(column->levels[l] + 1), ALL), 1e-12);
+  gpnn_grown_release(&twice);
+  gpnn_grown_release(&grown);
+  gpnn_training_release(&training);
+  free(text);
+  free(more);
+  free(yet);
+}
+
 /* ---- forgetting ---- */
 
 static void the_oldest_rows_are_forgotten(void **state)
@@ -274,6 +355,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(grown_rows_are_those_of_both_tables_in_their_order),
       cmocka_unit_test(rows_added_may_be_the_first_to_lack_inputs),
+      cmocka_unit_test(a_later_level_is_coded_by_the_rows_before),
       cmocka_unit_test(the_oldest_rows_are_forgotten),
       cmocka_unit_test(what_cannot_be_forgotten_is_said),
       cmocka_unit_test(calibration_rows_stay_a_random_sample),
