@@ -148,15 +148,6 @@ static bool limit_memory(const struct cli *cli)
          cli_refuse(cli, "option --memory: the system cannot set a limit: %s", strerror(errno));
 }
 
-/* The limit as it was given, or NULL. */
-static const char *memory_given(const struct cli *cli)
-{
-  const char *text = NULL;
-  for (size_t i = 0; i < cli->n_as_given; i++)
-    if (strcmp(cli->as_given[i].option->name, "memory") == 0) text = cli->as_given[i].text;
-  return text;
-}
-
 /* Reads the command line.  True to go on; false when the tool is done already (--help, --version,
  * a mistake), with the exit status in '*status', which is EXIT_USAGE before. */
 static bool begin(struct cli *cli, void *arguments, int argc, char **argv, int *status)
@@ -246,7 +237,7 @@ static int end(const struct cli *cli, enum gpnn_status status, const struct gpnn
     return done == EXIT_SUCCESS && cli->warnings->has_alarm ? EXIT_LIMIT : done;
   }
   bool is_usage = status == GPNN_EINVAL, has_text = err->text[0] != '\0';
-  const char *allowed = status == GPNN_ENOMEM ? memory_given(cli) : NULL;
+  const char *allowed = status == GPNN_ENOMEM ? cli_text_given(cli, "memory") : NULL;
   if (has_text && is_usage) cli_refuse(cli, "%s", err->text);
   if (has_text && !is_usage)
     cli_fail(cli, "%s%s%s%s", err->text, allowed == NULL ? "" : " (--memory ",

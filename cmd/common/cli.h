@@ -116,6 +116,10 @@ int cli_main_modes(const char *name, const char *purpose, size_t n, const struct
 /* True if the tool's own option 'name' was given, whatever its value. */
 bool cli_given(const struct cli *cli, const char *name);
 
+/* The value of an option that takes one, the shared ones included, as it was given; NULL: it was
+ * not. */
+const char *cli_text_given(const struct cli *cli, const char *name);
+
 /* The first option given, the shared ones included, that is of something (CLI_OF_...) that this run
  * lacks; NULL: none. */
 const char *cli_misplaced(const struct cli *cli, unsigned lacks);

@@ -246,6 +246,10 @@ enum gpnn_status open_table(const struct cli *cli, const struct gpnn_dataset *da
 {
   struct gpnn_table_options options = cli->table;
   options.usual_delimiter = dataset->reading.delimiter;
+  if (options.skip_lines == 0 && cli_text_given(cli, "skip-lines") == NULL) {
+    options.skip_lines = dataset->reading.skip_lines;
+    options.usual = &dataset->schema;
+  }
   options.may_lack_header = !dataset->schema.has_header;
   gpnn_notation_complete(&options.notation, &dataset->schema.notation);
   return gpnn_table_open(table, path, &options, err);

@@ -79,6 +79,14 @@ bool cli_given(const struct cli *cli, const char *name)
   return false;
 }
 
+const char *cli_text_given(const struct cli *cli, const char *name)
+{
+  const char *text = NULL;
+  for (size_t i = 0; i < cli->n_as_given; i++)
+    if (strcmp(cli->as_given[i].option->name, name) == 0) text = cli->as_given[i].text;
+  return text;
+}
+
 const char *cli_misplaced(const struct cli *cli, unsigned lacks)
 {
   for (size_t i = 0; i < cli->n_as_given; i++)

@@ -204,7 +204,8 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
   if (status == GPNN_OK) {
     describe(cli, name, &reading);
     report(cli, &reading);
-    reading.dataset.reading = (struct gpnn_reading){cli->table.delimiter, a->skip_bad != SKIP_NONE};
+    reading.dataset.reading = (struct gpnn_reading){cli->table.delimiter, a->skip_bad != SKIP_NONE,
+                                                    (uint32_t)cli->table.skip_lines};
     status = gpnn_index_write_grid(a->output, &reading.dataset, &unfinished, err);
   }
   gpnn_grid_reading_release(&reading);

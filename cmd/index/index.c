@@ -193,8 +193,8 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
     snprintf(provenance, sizeof provenance, "asked-search\t%s\nwhiten-eps\t%g\n",
              gpnn_search_name(a->search.kind), a->training.whiten_eps);
     training.dataset.provenance = provenance;
-    training.dataset.reading =
-        (struct gpnn_reading){cli->table.delimiter, a->skip_bad != SKIP_NONE};
+    training.dataset.reading = (struct gpnn_reading){cli->table.delimiter, a->skip_bad != SKIP_NONE,
+                                                     (uint32_t)cli->table.skip_lines};
     status = a->writer != NULL
                  ? a->writer->write(a->writer, a, &training.dataset, err)
                  : index_write(cli, a->output, &training.dataset, NULL, &a->search, err);

@@ -46,6 +46,7 @@ struct gpnn_coordinate {
 struct gpnn_reading {
   char delimiter; /* as it was given; 0: it was detected */
   bool skips_bad; /* bad rows were to be left out: of a table to predict, they have no prediction */
+  uint32_t skip_lines; /* lines before it that were not part of the table */
 };
 
 /* What the file of a model holds besides its rows (dataset/index.h); zeroed: nothing. */

@@ -186,7 +186,7 @@ static void decode_provenance(struct cursor *cursor, struct gpnn_index *index)
 static bool has_reading(const struct gpnn_index_contents *contents)
 {
   const struct gpnn_reading *reading = &contents->dataset->reading;
-  return reading->delimiter != 0 || reading->skips_bad;
+  return reading->delimiter != 0 || reading->skips_bad || reading->skip_lines > 0;
 }
 
 static void compose_reading(struct blob *blob, const struct gpnn_index_contents *contents)
@@ -194,6 +194,7 @@ static void compose_reading(struct blob *blob, const struct gpnn_index_contents 
   const struct gpnn_reading *reading = &contents->dataset->reading;
   put_u32(blob, (unsigned char)reading->delimiter);
   put_u32(blob, reading->skips_bad);
+  if (reading->skip_lines > 0) put_u32(blob, reading->skip_lines);
 }
 
 static void decode_reading(struct cursor *cursor, struct gpnn_index *index)
@@ -204,6 +205,7 @@ static void decode_reading(struct cursor *cursor, struct gpnn_index *index)
   require(cursor, delimiter == 0 || gpnn_table_can_delimit((char)delimiter));
   reading->delimiter = (char)delimiter;
   reading->skips_bad = take_bool(cursor);
+  if (!cursor->failed && cursor->left > 0) reading->skip_lines = take_u32(cursor);
 }
 
 static bool has_packed_parameters(const struct gpnn_index_contents *contents)

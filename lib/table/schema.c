@@ -50,6 +50,21 @@ void gpnn_schema_release(struct gpnn_schema *schema)
   *schema = (struct gpnn_schema){0};
 }
 
+static bool has_text(const char *line, size_t length, const char *text)
+{
+  size_t n = strlen(text);
+  for (size_t i = 0; i + n <= length; i++)
+    if (memcmp(line + i, text, n) == 0) return true;
+  return false;
+}
+
+bool gpnn_schema_names_inputs(const struct gpnn_schema *schema, const char *line, size_t length)
+{
+  for (size_t i = 0; i < schema->n_inputs; i++)
+    if (!has_text(line, length, schema->inputs[i].name)) return false;
+  return schema->has_header;
+}
+
 /* Column '*k' of 'n', or NULL with '*k' n less. */
 static struct gpnn_column *take_column(size_t n, struct gpnn_column *columns, size_t *k)
 {

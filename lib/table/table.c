@@ -104,12 +104,16 @@ static enum gpnn_status read_lines(struct gpnn_table *table, size_t first_length
 }
 
 /* Skips the lines before the table. */
-static enum gpnn_status skip_lines(struct gpnn_table *table, size_t n, struct gpnn_error *err)
+static enum gpnn_status skip_lines(struct gpnn_table *table,
+                                   const struct gpnn_table_options *options, struct gpnn_error *err)
 {
   struct gpnn_extent extent;
   enum gpnn_status status = GPNN_OK;
-  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
+  for (size_t i = 0; i < options->skip_lines && status == GPNN_OK; i++) {
     status = gpnn_table_find_line(table, &extent, err);
+    if (status == GPNN_OK && options->usual != NULL &&
+        gpnn_schema_names_inputs(options->usual, table->buffer + table->start, extent.length))
+      break;
     if (status == GPNN_OK) gpnn_table_consume(table, &extent);
   }
   return status == GPNN_END ? GPNN_OK : status;
@@ -239,7 +243,7 @@ static enum gpnn_status read_beginning(struct gpnn_table *table,
     return status == GPNN_OK ? name_columns(table, 0, err) : status;
   }
   status = check_beginning(table, err);
-  if (status == GPNN_OK) status = skip_lines(table, options->skip_lines, err);
+  if (status == GPNN_OK) status = skip_lines(table, options, err);
   if (status == GPNN_OK) status = gpnn_table_open_json(table, err);
   return status == GPNN_OK && !gpnn_table_is_json(table)
              ? read_first_line(table, options->may_lack_header, err)

@@ -52,7 +52,8 @@
 extern "C" {
 #endif
 
-struct gpnn_table; /* an open table */
+struct gpnn_table;  /* an open table */
+struct gpnn_schema; /* table/schema.h */
 
 struct gpnn_table_options {
   char delimiter;       /* ' ': blanks, any number of them; 0: detected, as gpnn-table(5) says */
@@ -61,7 +62,9 @@ struct gpnn_table_options {
   bool may_lack_header; /* even so, it is a row if it can be no names: numbers, or missing values,
                            but not just 1, 2, 3 and so on */
   size_t skip_lines;    /* lines before it that are not part of the table */
-  struct gpnn_notation notation; /* borrowed for the call that opens the table */
+  const struct gpnn_schema *usual; /* borrowed for the call that opens the table: there may be fewer
+                                      such lines, if one of them names all of its inputs; or NULL */
+  struct gpnn_notation notation;   /* borrowed for the call that opens the table */
 };
 
 /* Detect the delimiter; the first line is a header. */

@@ -373,4 +373,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_predictions_read_infinite(const struct gpn
 /* NULL is allowed. */
 void gpnn_predictions_free_classes(struct gpnn_predictions_classes *classes);
 
+/* True of a line that names all inputs, as the first of a table with names does; false if the
+ * training table had none. */
+bool gpnn_schema_names_inputs(const struct gpnn_schema *schema, const char *line, size_t length);
+
 #endif

@@ -141,6 +141,31 @@ EOF
   gpnn-predict -q t.gpm <(tr : '\t' <test.txt) | tr '\t' : | cmp - out.txt
 }
 
+@test "how many lines come before a table need not be said again" {
+  make_table 120 2 >train.tsv
+  make_table 12 2 200 >test.tsv
+  { printf 'export of x1\nmade today\n\n' && cat train.tsv; } >late.tsv
+  { printf 'export of x1\nmade later\n\n' && cat test.tsv; } >later.tsv
+  gpnn-index -q --skip-lines 3 -o late.gpi late.tsv
+  gpnn-fit -q --effort fast late.gpi | gpnn-index --pack - -o late.gpm late.gpi
+  gpnn-predict -q late.gpm later.tsv >p.tsv
+  (($(wc -l <p.tsv) == 13))
+  gpnn-predict -q late.gpm test.tsv | cmp - p.tsv # it begins earlier
+  gpnn-predict -q late.gpm <later.tsv | cmp - p.tsv
+  assert_fails 1 'does the table begin on line 4' gpnn-predict -q --skip-lines 0 late.gpm later.tsv
+  gpnn-index -q --add later.tsv -o more.gpm late.gpm
+  assert_equal "$(gpnn-info --verify more.gpm | value verified)" yes
+  gpnn-predict -q more.gpm later.tsv >/dev/null
+  gpnn -q --effort fast late.tsv test.tsv >p.tsv
+  (($(wc -l <p.tsv) == 13))
+  gpnn -q --effort fast late.tsv later.tsv | cmp - p.tsv
+  tail -n +2 train.tsv >bare.tsv
+  { echo 7 && cat bare.tsv; } >bare.late
+  gpnn-index -q --no-header --skip-lines 1 -o bare.gpi bare.late
+  gpnn-fit -q --effort fast bare.gpi | gpnn-index --pack - -o bare.gpm bare.gpi
+  (($(gpnn-predict -q bare.gpm bare.late | wc -l) == 120))
+}
+
 @test "bad rows are NA if a model says so, but not most of them" {
   pack_model
   sed '3s/^[^\t]*/?/' test.tsv >bad.tsv

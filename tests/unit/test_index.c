@@ -754,7 +754,7 @@ static void assert_packed(const struct gpnn_dataset *dataset, const struct gpnn_
 static void what_is_packed_replaces_what_was_and_nothing_else(void **state)
 {
   struct place *place = *state;
-  const struct gpnn_reading comma = {',', false}, none = {0, true};
+  const struct gpnn_reading comma = {',', false, 3}, none = {0, true, 0};
   const struct gpnn_packed first = {"parameters", 10, "told", 4}, second = {"others", 6, NULL, 0};
   struct gpnn_index *index = open_written(place, GPNN_SEARCH_TREE, NULL, true), *packed = NULL;
   const struct bytes plain = read_bytes(place->path);
@@ -784,7 +784,7 @@ static void what_is_packed_replaces_what_was_and_nothing_else(void **state)
 static void nothing_is_lost_that_is_behind_what_was_packed(void **state)
 {
   const struct place *place = *state;
-  const struct gpnn_reading reading = {0, false};
+  const struct gpnn_reading reading = {0, false, 0};
   const struct gpnn_packed packed = {"parameters", 10, NULL, 0};
   struct gpnn_index *index = NULL;
   write_index(place, GPNN_SEARCH_FLAT, NULL);
