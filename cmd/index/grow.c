@@ -68,7 +68,7 @@ static void describe(const struct cli *cli, const struct index_arguments *a,
                      const struct gpnn_grown *grown)
 {
   const struct gpnn_dataset *rows = &grown->dataset;
-  const struct gpnn_drift *drift = &grown->drift;
+  const struct gpnn_grown_shift *drift = &grown->drift;
   char name[GPNN_MASK_BYTES], moved[2 * GPNN_MASK_BYTES] = "";
   if (grown->n_added > 0 && drift->coordinate != SIZE_MAX)
     snprintf(moved, sizeof moved,

@@ -38,7 +38,7 @@
 #include "table/skipped.h"
 
 /* How the rows added differ from those of the index, in standard deviations of these. */
-struct gpnn_drift {
+struct gpnn_grown_shift {
   size_t coordinate; /* the standardised input whose mean has moved most; SIZE_MAX: none varies */
   double input;      /* by how much */
   double target;     /* how much the mean of the first target has; 0 of classes */
@@ -55,7 +55,7 @@ struct gpnn_grown {
   size_t n_new_levels;              /* those that coded inputs and groups with effects have got */
   struct gpnn_skipped skipped;      /* rows of the table that were left out */
   struct gpnn_copies_report copies; /* of the rows added, and whether they were there already */
-  struct gpnn_drift drift;
+  struct gpnn_grown_shift drift;
   bool *is_forgotten;            /* owned; for each training row of the index, then for each of
                                     calibration */
   uint64_t *drawn;               /* owned; the number of each calibration row of the index */

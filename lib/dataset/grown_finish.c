@@ -253,9 +253,9 @@ static double find_shift(const struct assembly *a, size_t at)
 
 static void find_drift(const struct assembly *a)
 {
-  struct gpnn_drift *drift = &a->grown->drift;
+  struct gpnn_grown_shift *drift = &a->grown->drift;
   const struct gpnn_dataset *old = a->grown->old;
-  *drift = (struct gpnn_drift){.coordinate = SIZE_MAX};
+  *drift = (struct gpnn_grown_shift){.coordinate = SIZE_MAX};
   if (a->grown->n_added == 0) return;
   for (size_t j = 0; j < old->d; j++) {
     double shift = find_shift(a, j);
