@@ -137,11 +137,17 @@ static bool has_training_rows(const struct run *r)
   return r->opened.dataset->grid == NULL && r->opened.dataset->stored == NULL;
 }
 
-/* Target 't' of the parameters, as the index has it. */
-static const struct gpnn_dataset *indexed_target(const struct run *r, size_t t)
+/* The training rows of target 't' of the parameters: the target as the index has it, the inputs as
+ * they are seen, as those of rows to predict are. */
+static struct gpnn_dataset rows_of_target(const struct run *r, size_t t)
 {
-  return gpnn_dataset_target(gpnn_index_dataset(r->opened.index),
-                             r->opened.channels[t].dataset->target);
+  const struct gpnn_dataset *seen = r->opened.channels[t].dataset;
+  struct gpnn_dataset rows =
+      *gpnn_dataset_target(gpnn_index_dataset(r->opened.index), seen->target);
+  rows.d = seen->d;
+  rows.x = seen->x;
+  rows.coordinates = seen->coordinates;
+  return rows;
 }
 
 /* Scores the predictions of target 't' in a batch where its rows have truths. */
@@ -170,16 +176,16 @@ static void score_batch(const struct run *r, struct batch *batch)
 static enum gpnn_status note_rows(struct run *r, const struct batch *batch, struct gpnn_error *err)
 {
   size_t n_offsets = batch->shape.n_offsets, good = 0, telling = telling_target(r);
-  const struct gpnn_dataset *dataset = indexed_target(r, telling);
+  const struct gpnn_dataset dataset = rows_of_target(r, telling);
   bool has_truth = source_has_truth(&r->source, telling);
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < batch->n_rows && status == GPNN_OK; i++) {
     if (!batch->is_good[i]) continue;
     double y = batch->truth[i * r->opened.n + telling];
-    if (n_offsets > 0) y -= batch->offset[good * n_offsets + dataset->target];
+    if (n_offsets > 0) y -= batch->offset[good * n_offsets + dataset.target];
     if (!has_truth || !isnan(y))
-      status = gpnn_copies_add(&r->copies, dataset, batch->x + good * dataset->d,
-                               has_truth ? gpnn_dataset_standardise(dataset, y) : NAN, err);
+      status = gpnn_copies_add(&r->copies, &dataset, batch->x + good * dataset.d,
+                               has_truth ? gpnn_dataset_standardise(&dataset, y) : NAN, err);
     good++;
   }
   return status;
@@ -378,13 +384,13 @@ static enum gpnn_status warn_of_training_rows(const struct run *r, struct gpnn_e
   const double suspicious = 0.1;
   size_t telling = telling_target(r);
   bool has_truth = source_has_truth(&r->source, telling);
+  const struct gpnn_dataset rows = rows_of_target(r, telling);
   struct gpnn_copies_report report;
   const struct gpnn_counts *counts = &r->counts[telling];
   if (r->a->loo || !has_training_rows(r) ||
       (double)counts->n_upon <= suspicious * (double)counts->n_rows)
     return GPNN_OK;
-  enum gpnn_status status =
-      gpnn_copies_count(&r->copies, indexed_target(r, telling), has_truth, &report, err);
+  enum gpnn_status status = gpnn_copies_count(&r->copies, &rows, has_truth, &report, err);
   if (status != GPNN_OK || !gpnn_copies_exceed_chance(&report)) return status;
   cli_warn(r->cli,
            "%s: %zu of %s%zu rows %s training rows: their scores say nothing about new rows; use "

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "dataset/missing.h"
 
 /* ---- hashes -------------------------------------------------------------------------------- */
 
@@ -19,7 +20,7 @@ static uint64_t mix(uint64_t h)
 static uint64_t add_number(uint64_t h, double value)
 {
   uint64_t bits;
-  double positive = value == 0 ? 0 : value; /* -0 is 0 */
+  double positive = value == 0 ? 0 : isnan(value) ? (double)NAN : value; /* -0 is 0 */
   memcpy(&bits, &positive, sizeof bits);
   return mix((h + 0x9e3779b97f4a7c15u) ^ mix(bits));
 }
@@ -72,9 +73,12 @@ static size_t merge_entries(size_t n, struct entry *entries)
   return kept;
 }
 
-static uint64_t hash_training_row(const struct gpnn_dataset *dataset, size_t i, bool has_target)
+/* As tables have it, without what was filled in; 'x' is scratch of d numbers. */
+static uint64_t hash_training_row(const struct gpnn_dataset *dataset, size_t i, bool has_target,
+                                  double *x)
 {
-  return hash_row(dataset->d, dataset->x + i * dataset->d, has_target ? dataset->y[i] : NAN);
+  gpnn_missing_restore(dataset, i, x);
+  return hash_row(dataset->d, x, has_target ? dataset->y[i] : NAN);
 }
 
 /* Adds up the entries, into all but the numbers of rows. */
@@ -95,19 +99,25 @@ enum gpnn_status gpnn_copies_count(const struct gpnn_copies *copies,
   *report = (struct gpnn_copies_report){.n = n, .n_training = drawn};
   if (n == 0) return GPNN_OK;
   struct entry *entries = gpnn_alloc(n + drawn, 1, sizeof *entries);
-  if (entries == NULL) return gpnn_fail_memory(err, "to find training rows among the rows");
+  double *x = gpnn_alloc(dataset->d, 1, sizeof *x);
+  if (entries == NULL || x == NULL) {
+    free(entries);
+    free(x);
+    return gpnn_fail_memory(err, "to find training rows among the rows");
+  }
   for (size_t i = 0; i < n; i++) entries[i] = (struct entry){.hash = copies->hash[i], .n = 1};
   for (size_t i = 0; i < drawn; i++)
     entries[n + i] =
-        (struct entry){.hash = hash_training_row(dataset, i * step, has_target), .n_drawn = 1};
+        (struct entry){.hash = hash_training_row(dataset, i * step, has_target, x), .n_drawn = 1};
   size_t n_entries = merge_entries(n + drawn, entries);
   for (size_t i = 0; i < dataset->n; i++) {
-    const struct entry key = {.hash = hash_training_row(dataset, i, has_target)};
+    const struct entry key = {.hash = hash_training_row(dataset, i, has_target, x)};
     struct entry *found = bsearch(&key, entries, n_entries, sizeof key, compare_entries);
     if (found != NULL) found->n_training++;
   }
   sum_up(n_entries, entries, report);
   free(entries);
+  free(x);
   return GPNN_OK;
 }
 

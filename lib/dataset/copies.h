@@ -30,9 +30,9 @@ struct gpnn_copies {
   uint64_t *hash; /* owned */
 };
 
-/* Adds a row to predict: 'x' (d numbers) and target 'y', both standardised and 'y' without its
- * offset; NaN: the target is not known, which then is so of all rows.  Rows beyond GPNN_COPIES_ROWS
- * are left aside.  GPNN_ENOMEM. */
+/* Adds a row to predict: 'x' (d numbers, NaN where it lacks an input) and target 'y', both
+ * standardised and 'y' without its offset; NaN: the target is not known, which then is so of all
+ * rows.  Rows beyond GPNN_COPIES_ROWS are left aside.  GPNN_ENOMEM. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_copies_add(struct gpnn_copies *copies,
                                                  const struct gpnn_dataset *dataset,
                                                  const double *x, double y, struct gpnn_error *err);

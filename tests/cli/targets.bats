@@ -151,6 +151,18 @@ warned() {
   grep -q '200 of 200 rows are training rows' err.txt
 }
 
+@test "training rows are known again where scores of inputs are seen, and where they lack inputs" {
+  make_table 200 2 | awk -F '\t' -v OFS='\t' 'NR > 1 && NR % 2 { $1 = "NA" } 1' >train.tsv
+  gpnn-index -q --calibration-rows 0 -o t.gpi train.tsv
+  for scores in none only both; do
+    gpnn-fit -q --effort fast --kernel exp --input-scores "$scores" t.gpi >t.par
+    gpnn-predict -p t.par t.gpi train.tsv 2>err.txt >/dev/null
+    grep -q '200 of 200 rows are training rows' err.txt
+  done
+  assert_fails 1 'train.tsv: 200 of the first 200 rows are training rows of the index already' \
+    gpnn-index --add train.tsv -o more.gpi t.gpi
+}
+
 @test "a count beside a number is scored, and its parameters are shown" {
   make_table 120 2 | awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "n" : NR % 4 }' >count.tsv
   gpnn-index -q -y y,n -o count.gpi count.tsv
