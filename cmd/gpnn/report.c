@@ -167,7 +167,7 @@ static void put_missing(struct page *page, const struct findings *f)
   if (count.n_cells == 0) return;
   open_line(page);
   fprintf(page->out,
-          "%.2g %% of the cells, in %zu input%s and %.2g %% of the rows, which are used, and "
+          "%.3g %% of the cells, in %zu input%s and %.3g %% of the rows, which are used, and "
           "predicted, with what they have",
           100 * count.share, count.n_inputs, count.n_inputs == 1 ? "" : "s",
           100 * (double)count.n_rows / (double)dataset->n);

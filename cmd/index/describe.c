@@ -354,7 +354,7 @@ static void describe_missing(const struct cli *cli, const char *name,
         name, training->n_incomplete, training->n);
   if (count.n_cells == 0) return;
   cli_say(cli,
-          "%s: %.2g %% of the cells are missing in %zu input%s; rows are used, and predicted, with "
+          "%s: %.3g %% of the cells are missing in %zu input%s; rows are used, and predicted, with "
           "what they have (--missing drop: they are not)",
           name, 100 * count.share, count.n_inputs, count.n_inputs == 1 ? "" : "s");
 }

@@ -257,7 +257,7 @@ holes() {
   make_holes 400 0 0.1 >train.tsv
   make_holes 40 900 0.1 >test.tsv
   gpnn --effort fast train.tsv test.tsv >out.tsv 2>report
-  grep -Eq '^missing +[0-9.]+ % of the cells, in 3 inputs and [0-9]+ % of the rows' report
+  grep -Eq '^missing +[0-9.]+ % of the cells, in 3 inputs and [0-9.]+ % of the rows' report
   assert_equal "$(cut -f 2 out.tsv | grep -c NA)" 0
   gpnn --missing drop --effort fast train.tsv test.tsv >out.tsv 2>report
   assert_equal "$(grep -c '^missing' report)" 0
