@@ -69,11 +69,12 @@ static void describe(const struct cli *cli, const struct index_arguments *a,
 {
   const struct gpnn_dataset *rows = &grown->dataset;
   const struct gpnn_grown_shift *drift = &grown->drift;
-  char name[GPNN_MASK_BYTES], moved[2 * GPNN_MASK_BYTES] = "";
+  char name[GPNN_MASK_BYTES], target[64] = "", moved[2 * GPNN_MASK_BYTES] = "";
+  if (!gpnn_schema_has_classes(&rows->schema, 0))
+    snprintf(target, sizeof target, "by %+.2f sd in the target, and ", drift->target);
   if (grown->n_added > 0 && drift->coordinate != SIZE_MAX)
-    snprintf(moved, sizeof moved,
-             "; means have moved by %+.2f sd in the target, and most, by %+.2f, in input '%s'",
-             drift->target, drift->input,
+    snprintf(moved, sizeof moved, "; means have moved %smost, by %+.2f%s, in input '%s'", target,
+             drift->input, target[0] == '\0' ? " sd" : "",
              gpnn_dataset_group_name(rows, NULL, rows->group[drift->coordinate], name));
   cli_say(cli, "%s: %zu rows added, %zu forgotten: %zu rows and %zu held out%s",
           cli_operand(cli, 0), grown->n_added, grown->n_forgotten, rows->n, rows->n_calibration,
