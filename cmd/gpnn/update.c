@@ -124,11 +124,23 @@ static enum gpnn_status add(const struct job *job, struct gpnn_error *err)
   return finish(&command, STEP_INDEX, job->files->index, err);
 }
 
-static enum gpnn_status fit(const struct job *job, struct gpnn_error *err)
+/* What is to become of the parameters. */
+struct decision {
+  bool fits;
+  enum gpnn_likelihood likelihood; /* that they have now */
+  char why[400];
+};
+
+static enum gpnn_status fit(const struct job *job, const struct decision *decision,
+                            struct gpnn_error *err)
 {
   struct command command = {0};
   begin(job, &command, "gpnn-fit");
   command_add(&command, "-q");
+  if (decision->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) /* somebody chose it */
+    command_add(&command, "--likelihood=gaussian");
+  if (decision->likelihood == GPNN_LIKELIHOOD_STUDENT)
+    command_add(&command, "--likelihood=student");
   command_add(&command, "--start");
   command_add_file(&command, job->model);
   command_add_file(&command, job->files->index);
@@ -214,8 +226,21 @@ static void report_decision(const struct job *job, const struct findings *f,
   json_text(json, "reason", why);
 }
 
+/* What follows from the scores, in words.  Parameters of several targets are no start to estimate
+ * from. */
+static const char *consequence(bool is_worse, bool are_few, bool is_single)
+{
+  if (is_worse && !is_single)
+    return "worse than by chance, but parameters of several targets stay and are calibrated: make "
+           "the model anew";
+  if (is_worse) return "worse than by chance, so parameters are estimated again";
+  if (are_few && is_single)
+    return "parameters are estimated again, as few rows are held out to judge them by";
+  return "not worse than by chance, so parameters stay and are calibrated";
+}
+
 /* Whether to estimate again, and why or why not. */
-static enum gpnn_status decide(const struct job *job, bool *fits, char *why, size_t room,
+static enum gpnn_status decide(const struct job *job, struct decision *decision,
                                struct gpnn_error *err)
 {
   static const double chance = 3; /* standard errors */
@@ -235,12 +260,12 @@ static enum gpnn_status decide(const struct job *job, bool *fits, char *why, siz
   if (status == GPNN_OK) {
     size_t held_out = gpnn_index_dataset(findings.opened.index)->n_calibration;
     bool is_worse = worst.z > chance, are_few = held_out < FEW_HELD_OUT;
-    *fits = is_worse || are_few;
-    snprintf(why, room, "%s: %s", scores,
-             is_worse  ? "worse than by chance, so parameters are estimated again"
-             : are_few ? "parameters are estimated again, as few rows are held out to judge them by"
-                       : "not worse than by chance, so parameters stay and are calibrated");
-    report_decision(job, &findings, &worst, *fits, why);
+    bool is_single = findings.opened.n == 1;
+    decision->fits = is_single && (is_worse || are_few);
+    decision->likelihood = findings.opened.parameters[0].likelihood;
+    snprintf(decision->why, sizeof decision->why, "%s: %s", scores,
+             consequence(is_worse, are_few, is_single));
+    report_decision(job, &findings, &worst, decision->fits, decision->why);
   }
   findings_release(&findings);
   free(places.working.index);
@@ -264,16 +289,15 @@ static enum gpnn_status report_rows(const struct job *job, struct gpnn_error *er
 
 static enum gpnn_status run(const struct job *job, struct gpnn_error *err)
 {
-  bool fits = false;
-  char why[400] = "";
+  struct decision decision = {0};
   enum gpnn_status status = predict(job, err);
-  if (status == GPNN_OK) status = decide(job, &fits, why, sizeof why, err);
+  if (status == GPNN_OK) status = decide(job, &decision, err);
   if (status == GPNN_OK) status = add(job, err);
-  if (status == GPNN_OK && fits) status = fit(job, err);
-  if (status == GPNN_OK) status = calibrate(job, fits, err);
+  if (status == GPNN_OK && decision.fits) status = fit(job, &decision, err);
+  if (status == GPNN_OK) status = calibrate(job, decision.fits, err);
   if (status == GPNN_OK) status = report_rows(job, err);
   if (status == GPNN_OK) status = replace(job, err);
-  if (status == GPNN_OK) cli_say(job->cli, "%s: %s", job->model, why);
+  if (status == GPNN_OK) cli_say(job->cli, "%s: %s", job->model, decision.why);
   return status;
 }
 

@@ -57,6 +57,31 @@ make_house() {
   assert_fails 2 'forget is for --update' gpnn --forget 3 t.tsv
 }
 
+@test "an update keeps the likelihood that was chosen" {
+  night 1 300 1 >t.tsv
+  night 2 60 1 >new.tsv
+  local likelihood
+  for likelihood in gaussian student; do
+    gpnn -q --effort fast --likelihood $likelihood --save m.gpm t.tsv
+    gpnn-info m.gpm | awk '$1 == "likelihood"' >before
+    gpnn --effort fast --update m.gpm new.tsv 2>err.txt
+    grep -q 'parameters are estimated again, as few rows are held out' err.txt
+    gpnn-info m.gpm | awk '$1 == "likelihood"' | cmp - before
+  done
+}
+
+@test "parameters of several targets stay, classes among them" {
+  night 1 300 1 | awk -v OFS='\t' '{ print $0, (NR == 1 ? "z" : $3 > 0.5 ? "yes" : "no") }' >t.tsv
+  night 2 60 1 | awk -v OFS='\t' '{ print $0, (NR == 1 ? "z" : $3 > 0.5 ? "yes" : "no") }' >new.tsv
+  night 3 90 5 | awk -v OFS='\t' '{ print $0, (NR == 1 ? "z" : $3 > 0.5 ? "no" : "yes") }' >other.tsv
+  gpnn -q --effort fast -y y,z --save m.gpm t.tsv
+  gpnn --update m.gpm new.tsv 2>err.txt
+  grep -q '^gpnn: m.gpm: .*: not worse than by chance, so parameters stay and are calibrated$' err.txt
+  gpnn --update m.gpm other.tsv 2>err.txt
+  grep -q '^gpnn: m.gpm: .*: worse than by chance, but parameters of several targets stay and are calibrated: make the model anew$' err.txt
+  assert_equal "$(gpnn-info m.gpm | awk '$1 == "rows" || $1 == "calibration-rows" { n += $2 } END { print n }')" 450
+}
+
 @test "an update that cannot be made leaves the model as it is" {
   make_house
   assert_fails 2 'takes one table' gpnn --update house.gpm t.tsv usual.tsv
