@@ -260,6 +260,26 @@ static void the_oldest_rows_are_forgotten(void **state)
   free(text);
 }
 
+/* Wherever among the rows those end that came first, be it before a calibration row. */
+static void any_number_of_oldest_rows_is_forgotten(void **state)
+{
+  (void)state;
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  char *text = text_of(0, 200, true);
+  train(&training, text, &roles, GPNN_SCALING_SCALE, 60);
+  for (size_t n = 0; n < 50; n++) {
+    struct gpnn_grown grown = GPNN_GROWN_INIT;
+    assert_ok(gpnn_grown_begin(&grown, &training.dataset, scratch_path("new.gpi"), NULL, &err));
+    gpnn_grown_forget_oldest(&grown, n);
+    assert_ok(gpnn_grown_finish(&grown, &err));
+    assert_int_equal(grown.n_forgotten, n);
+    check_rows(&grown.dataset, n, true);
+    gpnn_grown_release(&grown);
+  }
+  gpnn_training_release(&training);
+  free(text);
+}
+
 static void what_cannot_be_forgotten_is_said(void **state)
 {
   (void)state;
@@ -357,6 +377,7 @@ int main(void)
       cmocka_unit_test(rows_added_may_be_the_first_to_lack_inputs),
       cmocka_unit_test(a_later_level_is_coded_by_the_rows_before),
       cmocka_unit_test(the_oldest_rows_are_forgotten),
+      cmocka_unit_test(any_number_of_oldest_rows_is_forgotten),
       cmocka_unit_test(what_cannot_be_forgotten_is_said),
       cmocka_unit_test(calibration_rows_stay_a_random_sample),
       cmocka_unit_test(a_table_that_was_added_before_is_refused),

@@ -82,6 +82,31 @@ static void shares_that_have_always_been_zero_have_limits(void **state)
   gpnn_monitor_release(&monitor);
 }
 
+/* A night of a hundredth of the rows varies ten times as much; shares of all rows go by all rows.
+ */
+static void nights_of_fewer_rows_have_wider_limits(void **state)
+{
+  (void)state;
+  struct gpnn_monitor monitor = {0};
+  struct gpnn_night night;
+  for (size_t i = 0; i < 20; i++) {
+    night = night_of(i, i % 2 == 0 ? 1 : 1.1);
+    night.rows = night.n = 1000;
+    gpnn_night_set(&night, false, "na", 0);
+    add(&monitor, night);
+  }
+  night = night_of(20, 1);
+  gpnn_night_set(&night, false, "na", 0.5);
+  night.rows = night.n = 1000;
+  const struct gpnn_night many = add(&monitor, night);
+  night.n = 10;
+  const struct gpnn_night few = add(&monitor, night);
+  const double centre = log(1.1) / 2;
+  assert_near((log(few.high[0]) - centre) / (log(many.high[0]) - centre), 10, 1e-6);
+  assert_near(few.high[5], many.high[5], 0);
+  gpnn_monitor_release(&monitor);
+}
+
 static void beta_binomial_quantiles_are_those_of_sums(void **state)
 {
   (void)state;
@@ -156,6 +181,7 @@ int main(void)
       cmocka_unit_test(nights_with_an_alarm_set_no_limits),
       cmocka_unit_test(a_night_comes_in_its_place_and_replaces_itself),
       cmocka_unit_test(shares_that_have_always_been_zero_have_limits),
+      cmocka_unit_test(nights_of_fewer_rows_have_wider_limits),
       cmocka_unit_test(beta_binomial_quantiles_are_those_of_sums),
       cmocka_unit_test(chance_seldom_raises_an_alarm),
       cmocka_unit_test(a_history_is_read_as_it_was_written),
