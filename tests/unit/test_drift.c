@@ -74,6 +74,17 @@ static void a_difference_is_that_of_distribution_functions(void **state)
   assert_int_equal(kind_of(1, 20, 2, 1, 0, 0, &share), GPNN_DRIFT_NONE);      /* too few rows */
 }
 
+/* All rows are at the 16th level: half of them count as below it, and all as below the next. */
+static void half_of_equal_values_are_below(void **state)
+{
+  (void)state;
+  double share;
+  size_t knot = 15 * (KNOTS - 1) / 31, after = 16 * (KNOTS - 1) / 31;
+  double at = 6 * (double)knot / (KNOTS - 1) - 3, next = 6 * (double)after / (KNOTS - 1) - 3;
+  assert_int_equal(kind_of(1, 1000, 0, 1, at, 1, &share), GPNN_DRIFT_MOVED);
+  assert_near(share, 1 - gpnn_normal_cdf(next), 1e-12);
+}
+
 static void codes_and_other_units_are_outside(void **state)
 {
   (void)state;
@@ -127,6 +138,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(chance_moves_no_column),
       cmocka_unit_test(a_difference_is_that_of_distribution_functions),
+      cmocka_unit_test(half_of_equal_values_are_below),
       cmocka_unit_test(codes_and_other_units_are_outside),
       cmocka_unit_test(rows_that_lack_a_column_are_counted),
       cmocka_unit_test(dates_are_not_looked_at),
