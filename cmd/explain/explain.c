@@ -11,12 +11,13 @@
 static const struct explain_kind {
   const char *name;
   unsigned has;
+  size_t share; /* rows that are predicted from the same neighbours; 0: each from its own */
   enum gpnn_status (*run)(struct explaining *e, struct gpnn_error *err);
 } kinds[] = {
-    {"rows", EXPLAIN_NEIGHBOURS | EXPLAIN_TABLE, explain_rows},
-    {"importance", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_SCORED, explain_importance},
-    {"effect", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_GRID | EXPLAIN_DRAWS, explain_effect},
-    {"sobol", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_DRAWS | EXPLAIN_INPUTS, explain_sobol},
+    {"rows", EXPLAIN_NEIGHBOURS | EXPLAIN_TABLE, 0, explain_rows},
+    {"importance", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_SCORED, 10, explain_importance},
+    {"effect", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_GRID | EXPLAIN_DRAWS, 0, explain_effect},
+    {"sobol", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_DRAWS | EXPLAIN_INPUTS, 0, explain_sobol},
 };
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
@@ -213,6 +214,7 @@ enum gpnn_status explain_run(const struct cli *cli, void *arguments, struct gpnn
   const struct explain_arguments *a = arguments;
   const struct cli rest = without_kind(cli);
   struct explaining e = {.cli = &rest, .a = a};
+  e.opened.share = a->kind->share;
   e.opened.without_model = "explain the index that it was made from";
   enum gpnn_status status = open_single(&rest, a->params, a->target,
                                         "its cells have levels, not columns; gpnn-explain is for "
