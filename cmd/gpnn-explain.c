@@ -20,6 +20,8 @@ static const struct cli_option options[] = {
              .of = EXPLAIN_NEIGHBOURS),
     CLI_TEXT('x', "inputs", inputs, "LIST", "these columns (all)", .of = EXPLAIN_COLUMNS),
     CLI_TEXT(0, "with", with, "TABLE", "importance: on the rows of TABLE", .of = EXPLAIN_SCORED),
+    CLI_TEXT(0, "by", by, "COL", "importance: rows of TABLE with the same value may be alike",
+             .of = EXPLAIN_SCORED),
     CLI_COUNT('c', "rows", rows, "N", "how many rows (depends on KIND)", 1, 1e7,
               .of = EXPLAIN_SAMPLE),
     CLI_COUNT(0, "repeats", repeats, "N", "importance: permutations of a column (1)", 1, 1000,

@@ -67,6 +67,8 @@ static bool check_meaning(const struct cli *rest, const struct explain_arguments
   if (rest->n_operands > 1 && (a->kind->has & EXPLAIN_TABLE) == 0)
     return cli_refuse(rest, "%s reads an index and no table%s", a->kind->name,
                       (a->kind->has & EXPLAIN_SCORED) != 0 ? " but that of --with" : "");
+  if (a->by != NULL && a->with == NULL)
+    return cli_refuse(rest, "--by groups the rows of --with TABLE, which is not given");
   misplaced = table_of(rest, a) == NULL ? cli_misplaced(rest, CLI_OF_TABLE) : NULL;
   return misplaced == NULL ||
          cli_refuse(rest, "--%s applies to the rows of a TABLE, which is not given", misplaced);

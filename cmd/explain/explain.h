@@ -33,7 +33,7 @@ enum {
 };
 
 struct explain_arguments {
-  const char *params, *target, *inputs, *with, *keep; /* NULL: not given */
+  const char *params, *target, *inputs, *with, *keep, *by; /* NULL: not given */
   enum skip_bad skip_bad;
   size_t top, repeats, samples;
   size_t points, rows; /* 0: not given */

@@ -51,6 +51,7 @@ static enum gpnn_status find_rows(struct weighing *w, size_t most, struct gpnn_e
 {
   const struct explaining *e = w->e;
   const char *with = e->a->with;
+  w->table.by = e->a->by;
   if (with == NULL) return find_heldout(w, most, err);
   enum gpnn_status status =
       rows_read(e->cli, with, e->channel, false, e->a->skip_bad, "to score", &w->table, err);
@@ -87,7 +88,8 @@ static enum gpnn_status convert_rows(struct weighing *w, size_t most, struct gpn
              .noise = heldout->noise == NULL ? NULL : w->noise,
              .exposure = heldout->exposure,
              .self = heldout->query.self},
-      .truth = w->truth};
+      .truth = w->truth,
+      .group = w->table.group};
   return GPNN_OK;
 }
 

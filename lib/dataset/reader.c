@@ -178,6 +178,8 @@ static enum gpnn_status grow(struct gpnn_reader_rows *rows, const struct gpnn_re
     enough = gpnn_grow(&rows->noise, &rows->noise_capacity, n, sizeof *rows->noise);
   if (enough && !inputs_only && reader->dataset->schema.has_exposure)
     enough = gpnn_grow(&rows->exposure, &rows->exposure_capacity, n, sizeof *rows->exposure);
+  if (enough && rows->by != NULL)
+    enough = gpnn_grow(&rows->group, &rows->group_capacity, n, sizeof *rows->group);
   return enough ? GPNN_OK : gpnn_fail_memory(err, "for the rows");
 }
 
@@ -208,7 +210,7 @@ static bool lacks_target(const struct gpnn_reader *reader, const struct gpnn_rec
 }
 
 static enum gpnn_status read_row(struct gpnn_reader_rows *rows, const struct gpnn_reader *reader,
-                                 struct gpnn_table *table, bool inputs_only,
+                                 struct gpnn_table *table, bool inputs_only, size_t by,
                                  struct gpnn_record *record, struct gpnn_error *err)
 {
   const struct gpnn_scaling *scaling = &reader->dataset->scaling;
@@ -228,6 +230,9 @@ static enum gpnn_status read_row(struct gpnn_reader_rows *rows, const struct gpn
   if (status == GPNN_OK)
     status = gpnn_reader_read(reader, record, rows->x + n * reader->dataset->d, regressors,
                               &variance, &n_unseen, err);
+  if (status == GPNN_OK && rows->by != NULL)
+    status = gpnn_groups_number(&rows->groups, record->fields[by].text, record->fields[by].length,
+                                &rows->group[n], err);
   if (status != GPNN_OK) return status;
   if (rows->noise != NULL) rows->noise[n] = gpnn_scaling_noise(scaling, variance);
   if (!inputs_only) rows->y[n] = y;
@@ -251,10 +256,12 @@ enum gpnn_status gpnn_reader_rows_read(struct gpnn_reader_rows *rows,
   if (status == GPNN_OK && !inputs_only) status = gpnn_reader_require_offsets(&reader, err);
   if (status == GPNN_OK && !inputs_only) status = gpnn_reader_require_exposure(&reader, err);
   rows->n_regressors = reader.reads_regressors ? dataset->n_regressors : 0;
+  size_t by = 0;
+  if (status == GPNN_OK && rows->by != NULL) status = gpnn_columns_find(table, rows->by, &by, err);
   struct gpnn_error why = {0};
   struct gpnn_record record;
   while (status == GPNN_OK) {
-    status = read_row(rows, &reader, table, inputs_only, &record, &why);
+    status = read_row(rows, &reader, table, inputs_only, by, &record, &why);
     if (status == GPNN_EDATA && skip_bad) {
       gpnn_skipped_add(&rows->skipped, &record, &why);
       status = GPNN_OK;
@@ -287,6 +294,10 @@ void gpnn_reader_rows_shuffle(struct gpnn_reader_rows *rows, size_t d, uint64_t 
     swap(rows->regressors, rows->n_regressors, i - 1, k);
     swap(rows->noise, 1, i - 1, k);
     swap(rows->exposure, 1, i - 1, k);
+    if (rows->group == NULL) continue;
+    uint32_t group = rows->group[i - 1];
+    rows->group[i - 1] = rows->group[k];
+    rows->group[k] = group;
   }
 }
 
@@ -297,5 +308,7 @@ void gpnn_reader_rows_release(struct gpnn_reader_rows *rows)
   free(rows->regressors);
   free(rows->noise);
   free(rows->exposure);
+  free(rows->group);
+  gpnn_groups_release(&rows->groups);
   memset(rows, 0, sizeof *rows);
 }

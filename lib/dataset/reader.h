@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "dataset/dataset.h"
+#include "table/groups.h"
 #include "table/skipped.h"
 #include "table/table.h"
 
@@ -106,6 +107,8 @@ void gpnn_reader_release(struct gpnn_reader *reader);
 
 /* The rows of a table.  A zeroed object is empty and may be released. */
 struct gpnn_reader_rows {
+  const char *by; /* borrowed; a column of the table, by name or number, rows with the same text in
+                     which are a group; NULL: none */
   size_t n;
   double *x; /* owned; n by d, standardised */
   double *y; /* owned; n, standardised, without the offset; numbers of classes */
@@ -113,7 +116,10 @@ struct gpnn_reader_rows {
   double *regressors; /* owned; n by n_regressors, standardised; NULL: not read */
   double *noise;      /* owned; n, standardised; NULL: the table has no noise variances */
   double *exposure;   /* owned; n; NULL: training rows have none */
-  size_t x_capacity, y_capacity, regressors_capacity, noise_capacity, exposure_capacity;
+  uint32_t *group;    /* owned; n: the group of each; NULL: without 'by' */
+  struct gpnn_groups groups;
+  size_t x_capacity, y_capacity, regressors_capacity, noise_capacity, exposure_capacity,
+      group_capacity;
   struct gpnn_skipped skipped; /* bad rows left out */
   size_t n_lacking;            /* rows left out because they lack the target, one of several */
   size_t n_unseen;             /* rows left out because no training row is of their class */
@@ -126,8 +132,8 @@ struct gpnn_reader_rows {
  * transform of 'dataset', if it has one, and are bad if that does not take them; a missing one is
  * bad too, unless the dataset has several targets: then the row is left out, as is one of a class
  * that training has not seen.  With 'skip_bad', bad rows are left out and counted; otherwise the
- * first is GPNN_EDATA.  'rows' must be zeroed; release it on failure too.  A table without records
- * gives n = 0.
+ * first is GPNN_EDATA.  'rows' must be zeroed but for 'by', which the table must have
+ * (GPNN_EINVAL); release it on failure too.  A table without records gives n = 0.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_reader_rows_read(struct gpnn_reader_rows *rows,
                                                        const struct gpnn_dataset *dataset,

@@ -28,7 +28,9 @@ struct gpnn_importance_job {
   double *base; /* 2 by n: losses of rows with all columns, as score() has them */
   /* Scratch. */
   struct taken taken;
-  double *sum;         /* n: over ways, of what a row contributes */
+  double *sum; /* n: over ways, of what a row contributes */
+  size_t n_groups;
+  double *of_group;    /* n_groups: the sum of a group's rows; NaN: none is taken */
   uint64_t *permuted;  /* n */
   double *p, *moments; /* n by classes; n */
   struct gpnn_distribution *distributions;
@@ -151,6 +153,25 @@ static enum gpnn_status score(struct gpnn_importance_job *job, double *loss, str
   return status;
 }
 
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* The group of a row, which without any is one by itself. */
+static size_t group_of(const struct gpnn_importance_job *job, size_t i)
+{
+  const uint32_t *of_training = job->dataset->row_group;
+  const int64_t *self = job->rows->of.self;
+  if (job->rows->group != NULL) return job->rows->group[i];
+  return self != NULL && of_training != NULL ? of_training[self[i]] : i;
+}
+
+static size_t count_groups(const struct gpnn_importance_job *job)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < job->n; i++)
+    if (group_of(job, i) >= n) n = group_of(job, i) + 1;
+  return n;
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static enum gpnn_status make_room(struct gpnn_importance_job *job, struct gpnn_error *err)
@@ -162,7 +183,8 @@ static enum gpnn_status make_room(struct gpnn_importance_job *job, struct gpnn_e
       GPNN_ARRAY(t->x, n, job->dataset->d),
       GPNN_ARRAY_IF(job->has_regressors, t->regressors, n, job->dataset->n_regressors),
       GPNN_ARRAY(t->noise, n, 1), GPNN_ARRAY(t->exposure, n, 1), GPNN_ARRAY(t->truth, n, 1),
-      GPNN_ARRAY(t->self, n, 1), GPNN_ARRAY(job->sum, n, 1), GPNN_ARRAY(job->permuted, n, 1),
+      GPNN_ARRAY(t->self, n, 1), GPNN_ARRAY(job->sum, n, 1),
+      GPNN_ARRAY(job->of_group, job->n_groups, 1), GPNN_ARRAY(job->permuted, n, 1),
       GPNN_ARRAY(job->p, n, job->n_classes), GPNN_ARRAY(job->moments, n_numbers, 1),
       GPNN_ARRAY(job->distributions, n_numbers, 1), GPNN_ARRAY(job->scores, n_numbers, 1));
   return job->arrays == NULL ? gpnn_fail_memory(err, "for the rows to score") : GPNN_OK;
@@ -183,6 +205,7 @@ enum gpnn_status gpnn_importance_new(struct gpnn_importance_job **job,
                                       .n = rows->of.n,
                                       .n_classes = gpnn_dataset_n_classes(dataset),
                                       .has_regressors = rows->of.regressors != NULL};
+  new->n_groups = count_groups(new);
   enum gpnn_status status = make_room(new, err);
   if (status == GPNN_OK)
     status = new->n_classes > 0 ? gpnn_labels_new(&new->labels, model, 0, &usual, err)
@@ -243,13 +266,34 @@ static double add_difference(const struct gpnn_importance_job *job, size_t strid
   return after - before;
 }
 
-/* The squared standard error of the mean of 'n' numbers divided by 'by'; 0 of a single one. */
-static double squared_error(size_t n, const double *values, double by)
+/* The squared standard error of the mean of 'n' numbers; 0 of a single one. */
+static double squared_error(size_t n, const double *values)
 {
   double mean = mean_of(n, values), sum = 0;
   if (n < 2) return 0;
   for (size_t i = 0; i < n; i++) sum += (values[i] - mean) * (values[i] - mean);
-  return sum / (by * by) / (double)(n - 1) / (double)n;
+  return sum / (double)(n - 1) / (double)n;
+}
+
+/* The squared standard error of the mean of the sums of every 'stride'th row, of which there are
+ * 'n', divided by 'by': of groups as one (equation 22.3). */
+static double squared_error_of_rows(const struct gpnn_importance_job *job, size_t stride, size_t n,
+                                    double by)
+{
+  double mean = mean_of(n, job->sum), sum = 0;
+  size_t n_groups = 0;
+  for (size_t g = 0; g < job->n_groups; g++) job->of_group[g] = NAN;
+  for (size_t i = 0, c = 0; i < job->n; i += stride, c++) {
+    double *of = &job->of_group[group_of(job, i)];
+    *of = (isnan(*of) ? 0 : *of) + (job->sum[c] - mean);
+  }
+  for (size_t g = 0; g < job->n_groups; g++) {
+    if (isnan(job->of_group[g])) continue;
+    sum += job->of_group[g] * job->of_group[g];
+    n_groups++;
+  }
+  if (n_groups < 2) return 0;
+  return sum / (by * by) * (double)n_groups / (double)(n_groups - 1) / (double)n / (double)n;
 }
 
 /* What the losses of kind 'k' are, on average over ways.  'difference' (n_ways) is scratch. */
@@ -262,10 +306,10 @@ static struct gpnn_importance_loss summarise(const struct gpnn_importance_job *j
   for (size_t way = 0; way < ways; way++)
     difference[way] = add_difference(job, losses->stride, k,
                                      losses->loss + way * GPNN_IMPORTANCE_LOSSES * job->n);
-  double of_rows = squared_error(n, job->sum, (double)ways);
+  double of_rows = squared_error_of_rows(job, losses->stride, n, (double)ways);
   return (struct gpnn_importance_loss){.mean = mean_of(ways, difference),
                                        .standard_error =
-                                           sqrt(of_rows + squared_error(ways, difference, 1))};
+                                           sqrt(of_rows + squared_error(ways, difference))};
 }
 
 /* ---- columns taken away ---------------------------------------------------------------------- */

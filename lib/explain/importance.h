@@ -9,8 +9,8 @@
  *
  * The losses are differences: of numbers the mean CRPS, and the root of the mean squared error, in
  * the units of the target; of classes the mean negative log probability of the truth.  Standard
- * errors take account of how much rows differ and, where there are several permutations, of how
- * much these differ (gpnn-methods-explain(7), equations 22.2 and 22.3).
+ * errors take account of how much rows, or groups of them, differ and, where there are several
+ * permutations, of how much these differ (gpnn-methods-explain(7), equations 22.2 and 22.3).
  * Threads: those of the model; no result depends on their number.
  */
 #ifndef GPNN_EXPLAIN_IMPORTANCE_H
@@ -28,7 +28,9 @@
 /* Rows with known targets, which have no offsets; all borrowed. */
 struct gpnn_importance_rows {
   struct gpnn_predict_rows of;
-  const double *truth; /* of.n: in the units of the target, or numbers of classes */
+  const double *truth;   /* of.n: in the units of the target, or numbers of classes */
+  const uint32_t *group; /* of.n: rows of the same group may be alike, as to standard errors; NULL:
+                            training rows have the groups of the dataset, others none */
 };
 
 /* What is lost: of numbers CRPS and RMSE, of classes the log loss alone. */

@@ -217,6 +217,21 @@ make_columns() {
   assert_fails 2 'an effect is that of one column' gpnn-explain effect -x x1+x2 -p t.par t.gpi
 }
 
+@test "standard errors know that rows of a group are alike" {
+  make_columns 400 >train.tsv
+  gpnn-index -q -o t.gpi train.tsv
+  make_parameters matern52 0.5 1 0.01 20 >t.par
+  # Each row five times: as much is known as from one.
+  make_columns 40 600 | awk -v OFS='\t' 'NR == 1 { print $0, "site"; next } { for (i = 0; i < 5; i++) print $0, "s" NR }' >new.tsv
+  gpnn-explain importance -q -x x1 -p t.par t.gpi --with new.tsv >alone.tsv
+  gpnn-explain importance -q -x x1 --by site -p t.par t.gpi --with new.tsv >by.tsv
+  assert_equal "$(column missing_crps by.tsv)" "$(column missing_crps alone.tsv)"
+  assert_near "$(paste <(column missing_crps_se by.tsv) <(column missing_crps_se alone.tsv) | awk '{ print $1 / $2 }')" \
+    "$(awk 'BEGIN { print sqrt(5 * 40 / 39 * 199 / 200) }')" 0.001
+  assert_fails 2 'by groups the rows of --with TABLE' gpnn-explain importance --by site -p t.par t.gpi
+  assert_fails 2 "no column 'place'" gpnn-explain importance --by place --with new.tsv -p t.par t.gpi
+}
+
 @test "what importance cannot tell is refused" {
   make_model 100 5 10 10
   assert_fails 2 "option -x: the model has no column 'x9'" gpnn-explain importance -x x9 -p t.par t.gpi

@@ -191,6 +191,17 @@ static void permuting_gives_each_row_the_value_of_another(void **state)
   assert_near(found.permuted[1].mean, expected[1], 1e-10);
   assert_near(found.permuted[0].standard_error, sqrt(of_rows + of_ways), 1e-10);
   assert_true(found.permuted[0].mean > 0);
+  /* Halves of the rows are two groups, the first of which has the sum of its deviations. */
+  uint32_t half[C];
+  double sum = 0;
+  for (size_t i = 0; i < C; i++) half[i] = i % 2 == 0 ? 3 : 0;
+  for (size_t i = 0; i < C; i += 2) sum += rows[i] - expected[0];
+  gpnn_importance_free(s.job);
+  s.rows.group = half;
+  assert_ok(gpnn_importance_new(&s.job, s.model, &s.rows, &err));
+  assert_ok(gpnn_importance_of(s.job, &alone(&column), &options, &found, &err));
+  assert_near(found.permuted[0].mean, expected[0], 1e-10);
+  assert_near(found.permuted[0].standard_error, sqrt(4 * sum * sum / C / C + of_ways), 1e-10);
   tear_down(&s);
 }
 
