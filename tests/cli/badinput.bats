@@ -656,6 +656,21 @@ par() {
   grep -qE "column 'shop': '[sS][0-9]' and '[sS][0-9]' are two levels" err
 }
 
+@test "more levels than a category has are those of an id, and a column may be missing in training alone" {
+  awk 'BEGIN { print "id,x,y"; for (i = 0; i <= 100000; i++) print "l" i "," i % 7 "," i % 5 }' >ids.csv
+  head -n 1002 ids.csv | assert_fails 1 "column 'id': has more than 1000 levels: is it a category?" gpnn-index -y y --one-hot id -o x.gpi -
+  for option in --coded --group-effect; do
+    assert_fails 1 "ids.csv:100002: column 'id': has more than 100000 levels: is it an id?" gpnn-index -y y $option id -o x.gpi ids.csv
+  done
+  make_table 60 2 >test.tsv
+  awk -F '\t' -v OFS='\t' 'NR > 1 { $1 = "NA" } 1' test.tsv >train.tsv
+  gpnn-index -v -o t.gpi train.tsv 2>err
+  grep -q '1 of 2 inputs do not vary and are dropped' err
+  grep -q "dropped: column 'x1'" err
+  gpnn-fit -q t.gpi | gpnn-predict -q t.gpi test.tsv >predicted.tsv
+  run ! grep -q NA predicted.tsv
+}
+
 @test "files in UTF-32 and JSON are known for what they are" {
   make_table 20 2 | iconv -f UTF-8 -t UTF-32 >wide.tsv
   assert_fails 1 'wide.tsv: is in UTF-32: iconv -f UTF-32 -t UTF-8 makes it UTF-8' gpnn-index -o x.gpi wide.tsv
