@@ -20,7 +20,7 @@ static const struct cli_option options[] = {
              .of = EXPLAIN_NEIGHBOURS),
     CLI_TEXT('x', "inputs", inputs, "LIST", "these columns (all)", .of = EXPLAIN_COLUMNS),
     CLI_TEXT(0, "with", with, "TABLE", "importance: on the rows of TABLE", .of = EXPLAIN_SCORED),
-    CLI_TEXT(0, "by", by, "COL", "importance: rows of TABLE with the same value may be alike",
+    CLI_TEXT(0, "by", by, "COL", "importance: groups of rows of TABLE, for errors",
              .of = EXPLAIN_SCORED),
     CLI_COUNT('c', "rows", rows, "N", "how many rows (depends on KIND)", 1, 1e7,
               .of = EXPLAIN_SAMPLE),
