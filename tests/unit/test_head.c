@@ -111,6 +111,24 @@ static void parts_of_an_error_add_up_to_its_variance(void **state)
   }
 }
 
+/* A factor of 1/4, twice as far from training rows as any row that calibration saw, counts as its
+ * square root; one above 1 counts in full. */
+static void a_narrow_scale_is_trusted_less_far_away(void **state)
+{
+  (void)state;
+  struct gpnn_parameters params = {.likelihood = GPNN_LIKELIHOOD_LOCAL, .covariance.noise = 0.25};
+  struct gpnn_latent_row row = {.variance = 0.5, .nearest = 0.1};
+  params.scale.factor = 0.25;
+  params.calibration.has_distance = true;
+  params.calibration.distance[GPNN_N_DISTANCES - 1] = 0.2;
+  const struct gpnn_head head = gpnn_head_of(&params);
+  assert_close(gpnn_head_observe(&head, &row, 0.125).variance, 0.25 * 0.75 + 0.125, 1e-15);
+  row.nearest = 0.4;
+  assert_close(gpnn_head_observe(&head, &row, 0.125).variance, 0.5 * 0.75 + 0.125, 1e-15);
+  params.scale.factor = 4;
+  assert_close(gpnn_head_observe(&head, &row, 0.125).variance, 4 * 0.75 + 0.125, 1e-15);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -119,6 +137,7 @@ int main(void)
       cmocka_unit_test(log_densities_agree_with_those_of_stats),
       cmocka_unit_test(half_widths_are_conformal_then_those_of_the_distribution),
       cmocka_unit_test(parts_of_an_error_add_up_to_its_variance),
+      cmocka_unit_test(a_narrow_scale_is_trusted_less_far_away),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
