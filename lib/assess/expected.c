@@ -388,25 +388,28 @@ enum gpnn_status gpnn_expected_scores(size_t n, const struct gpnn_channel *chann
                                       struct gpnn_expected *expected, struct gpnn_error *err)
 {
   bool shared = channels[target].parameters->provenance.estimation.shared_lengthscales;
-  struct job job = {.n = shared ? n : 1,
-                    .channels = shared ? channels : channels + target,
-                    .channel = shared ? target : 0,
-                    .truths = truths,
-                    .options = *options,
-                    .n_classes = gpnn_dataset_n_classes(truths)};
+  struct job *job = gpnn_alloc(1, 1, sizeof *job); /* stacks may be small */
+  if (job == NULL) return gpnn_fail_memory(err, "for scores");
+  *job = (struct job){.n = shared ? n : 1,
+                      .channels = shared ? channels : channels + target,
+                      .channel = shared ? target : 0,
+                      .truths = truths,
+                      .options = *options,
+                      .n_classes = gpnn_dataset_n_classes(truths)};
   struct gpnn_expected found = {
       .unit = truths->scaling.y_sd,
       .of_counts = gpnn_likelihood_is_of_counts(channels[target].parameters->likelihood)};
-  forget(&job);
-  enum gpnn_status status = job.n_classes > 0 ? set_shares(&job, err) : GPNN_OK;
-  if (status == GPNN_OK) status = score_all(&job, &found.on, err);
-  if (status == GPNN_OK) status = finish(&job, &found, err);
-  if (status == GPNN_OK) status = finish_parts(&job, &found, err);
-  const struct gpnn_dataset *rows = channel_of(&job)->dataset;
+  forget(job);
+  enum gpnn_status status = job->n_classes > 0 ? set_shares(job, err) : GPNN_OK;
+  if (status == GPNN_OK) status = score_all(job, &found.on, err);
+  if (status == GPNN_OK) status = finish(job, &found, err);
+  if (status == GPNN_OK) status = finish_parts(job, &found, err);
+  const struct gpnn_dataset *rows = channel_of(job)->dataset;
   found.n_copies = rows->n - gpnn_dataset_n_distinct(rows);
-  if (status == GPNN_OK && found.n_copies > 0) status = score_with_copies(&job, &found, err);
-  release(&job);
-  free(job.share);
+  if (status == GPNN_OK && found.n_copies > 0) status = score_with_copies(job, &found, err);
+  release(job);
+  free(job->share);
+  free(job);
   if (status == GPNN_OK) *expected = found;
   return status;
 }

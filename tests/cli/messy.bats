@@ -192,7 +192,7 @@ rows() {
     grep -q -- "--skip-lines $n t.csv" err.txt || complain "of $title:" "$(<err.txt)"
     assert_equal "$(warnings err.txt | wc -l)" 3
     gpnn-index -q -o want.gpi <(make_table 60 2)
-    cmp <(gpnn-info --json t.gpi | sed 's/.*"columns"//') <(gpnn-info --json want.gpi | sed 's/.*"columns"//')
+    assert_equal "$(gpnn-info t.gpi | value fingerprint)" "$(gpnn-info want.gpi | value fingerprint)"
   done
   # Names may be missing all the same.
   printf 'a,b,y,\n1,2,3,4\n2,3,4,5\n5,7,6,6\n' >t.csv
