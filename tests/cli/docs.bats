@@ -337,7 +337,7 @@ words_of() {
 }
 
 @test "the examples of gpnn-mpi(1)" {
-  [[ -n $(command -v mpirun) ]] || skip 'no mpirun'
+  need_ranks
   examples_of man/gpnn-mpi.1
 }
 

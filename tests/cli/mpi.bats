@@ -5,7 +5,7 @@
 load helper
 
 setup() {
-  [[ -n $(command -v mpirun) ]] || skip 'no mpirun'
+  need_ranks
   mkdir "$BATS_TEST_TMPDIR/work" && cd "$BATS_TEST_TMPDIR/work" || return
 }
 
