@@ -62,8 +62,9 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
     status = index_run(cli, &a->own, err);
     if (!a->is_dealt) gpnn_shard_cancel(&a->comm);
   }
+  bool tells = a->comm.rank == 0; /* as in mpi_serve() */
   gpnn_comm_stop(&a->comm);
-  return status == GPNN_END ? GPNN_OK : status;
+  return status == GPNN_END || !tells ? GPNN_OK : status;
 }
 
 int mpi_index(int argc, char **argv)

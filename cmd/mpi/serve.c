@@ -55,5 +55,7 @@ enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, void *argument
   gpnn_server_free(server);
   gpnn_shard_close(&shard);
   gpnn_comm_stop(&comm);
-  return status;
+  /* Rank 0 knows of every failure and tells it, unless mpirun ends it because another has failed.
+   */
+  return comm.rank == 0 ? status : GPNN_OK;
 }
