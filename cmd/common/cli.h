@@ -152,6 +152,9 @@ uint64_t cli_peak_memory(void);
  * exit status is 3. */
 GPNN_PRINTF(2, 3) void cli_alarm(const struct cli *cli, const char *format, ...);
 
+/* Says why the work failed, whatever --quiet says. */
+GPNN_PRINTF(2, 3) void cli_fail(const struct cli *cli, const char *format, ...);
+
 enum { CLI_ABOUT_BYTES = 80 }; /* room for 'about' */
 
 /* Operand 'i', or "-" where it is absent. */

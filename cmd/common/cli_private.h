@@ -48,9 +48,6 @@ void cli_print_version(const struct cli_tool *tool);
 
 /* ---- message.c ------------------------------------------------------------------------------ */
 
-/* Says why the work failed, whatever --quiet says. */
-GPNN_PRINTF(2, 3) void cli_fail(const struct cli *cli, const char *format, ...);
-
 /* Prints the warnings that were kept for the end. */
 void cli_print_warnings(const struct cli *cli);
 

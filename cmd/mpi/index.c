@@ -7,6 +7,7 @@
 
 #include "cmd/common/signals.h"
 #include "cmd/mpi/mpi.h"
+#include "cmd/mpi/serve.h"
 #include "shard/shard.h"
 
 /* The unfinished file of a shard, for the signal handler. */
@@ -62,9 +63,7 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
     status = index_run(cli, &a->own, err);
     if (!a->is_dealt) gpnn_shard_cancel(&a->comm);
   }
-  bool tells = a->comm.rank == 0; /* as in mpi_serve() */
-  gpnn_comm_stop(&a->comm);
-  return status == GPNN_END || !tells ? GPNN_OK : status;
+  return mpi_end(cli, &a->comm, status == GPNN_END ? GPNN_OK : status, err);
 }
 
 int mpi_index(int argc, char **argv)

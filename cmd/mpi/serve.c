@@ -1,6 +1,7 @@
 #include "cmd/mpi/serve.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "shard/sharded.h"
 
@@ -54,8 +55,19 @@ enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, void *argument
   }
   gpnn_server_free(server);
   gpnn_shard_close(&shard);
-  gpnn_comm_stop(&comm);
-  /* Rank 0 knows of every failure and tells it, unless mpirun ends it because another has failed.
-   */
-  return comm.rank == 0 ? status : GPNN_OK;
+  return mpi_end(cli, &comm, status, err);
+}
+
+enum gpnn_status mpi_end(const struct cli *cli, struct gpnn_comm *comm, enum gpnn_status status,
+                         struct gpnn_error *err)
+{
+  const struct timespec while_it_is_forwarded = {.tv_nsec = 300000000};
+  bool tells = comm->rank == 0, is_alone = comm->size == 1;
+  gpnn_comm_stop(comm);
+  if (!tells) return GPNN_OK;
+  if (status == GPNN_OK || is_alone || err->text[0] == '\0') return status;
+  cli_fail(cli, "%s", err->text);
+  err->text[0] = '\0';
+  nanosleep(&while_it_is_forwarded, NULL);
+  return status;
 }

@@ -6,6 +6,7 @@
 
 #include "cmd/common/cli.h"
 #include "cmd/common/open.h"
+#include "shard/comm.h"
 
 /* Runs a tool whose first operand is an index, with models by 'maker'. */
 typedef enum gpnn_status mpi_tool(const struct cli *cli, const struct open_maker *maker,
@@ -15,5 +16,11 @@ typedef enum gpnn_status mpi_tool(const struct cli *cli, const struct open_maker
  * others serve.  Outcomes are those of the tool, and of gpnn_shard_open(). */
 GPNN_MUST_CHECK enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, void *arguments,
                                            struct gpnn_error *err);
+
+/* Ends the part of this rank.  Rank 0 knows of every failure and tells it, a moment before its
+ * exit, at which mpirun drops what it has not forwarded yet; others end without one, as mpirun
+ * would then end rank 0 first. */
+GPNN_MUST_CHECK enum gpnn_status mpi_end(const struct cli *cli, struct gpnn_comm *comm,
+                                         enum gpnn_status status, struct gpnn_error *err);
 
 #endif
