@@ -97,7 +97,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@)
 
 # ---- files --------------------------------------------------------------------------------
-LIB_C := $(wildcard lib/*/*.c lib/models/*/*.c lib/models/*/*/*.c)
+LIB_C := $(wildcard lib/*/*.c lib/*/*/*.c lib/*/*/*/*.c)
 LIB_CC := $(filter-out $(if $(FAISS_C),lib/search/faiss_c.cc),$(wildcard lib/*/*.cc))
 LIB_OBJECTS := $(LIB_C:%.c=$(BUILD)/%.o) $(LIB_CC:%.cc=$(BUILD)/%.o)
 LIB := $(BUILD)/libgpnn.a
@@ -127,7 +127,7 @@ INJECT := $(BUILD)/tests/inject.so
 BENCH_PROGRAMS := $(patsubst scripts/bench/%.c,$(BUILD)/bench/%,$(wildcard scripts/bench/*.c))
 MANUALS := $(wildcard man/*.[157])
 VERSION_H := $(BUILD)/include/version.h
-C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* lib/models/* lib/models/*/* cmd cmd/* tests/* \
+C_SOURCES := $(wildcard $(addsuffix /*.[ch],lib lib/* lib/*/* lib/*/*/* cmd cmd/* tests/* \
   scripts/*) lib/*/*.cc)
 SHELL_SCRIPTS = $(shell grep -rlE '^\#(!.*sh$$| shellcheck shell=)' scripts tests/run tests/cli tests/docs .ci)
 BATS_FILES := $(wildcard tests/cli/*.bats)

@@ -6,9 +6,9 @@
  * out, makes them right on average.  The headers in the order of the work:
  *
  *   table/table.h, table/schema.h     read a table; say which of its columns is what
- *   dataset/training.h                standardise the training rows
+ *   dataset/training/training.h                standardise the training rows
  *   dataset/dataset.h                 what models are made from: such rows, and a search over them
- *   dataset/index.h                   keep a dataset in a file
+ *   dataset/index/index.h                   keep a dataset in a file
  *   dataset/transformed.h             see a target through a transform
  *   estimate/choose.h                 choose a kernel and estimate its parameters
  *   estimate/choose_transform.h       choose the transform
@@ -64,9 +64,9 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "dataset/dataset.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "dataset/reader.h"
-#include "dataset/training.h"
+#include "dataset/training/training.h"
 #include "dataset/transformed.h"
 #include "estimate/choose.h"
 #include "estimate/choose_transform.h"

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "kernel/parameters.h"
 
 /*

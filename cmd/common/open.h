@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "cmd/common/cli.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "kernel/parameters.h"
 #include "models/model.h"
 

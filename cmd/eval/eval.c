@@ -9,7 +9,7 @@
 #include "cmd/common/report.h"
 #include "cmd/common/table.h"
 #include "cmd/eval/monitor.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "table/columns.h"
 
 struct run {

@@ -6,7 +6,7 @@
 
 #include "base/list.h"
 #include "base/memory.h"
-#include "dataset/training.h"
+#include "dataset/training/training.h"
 
 static const struct explain_kind {
   const char *name;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "cmd/common/cli.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "dataset/transformed.h"
 #include "estimate/choose.h"
 #include "estimate/choose_transform.h"

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "cmd/common/open.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "dataset/reader.h"
 #include "table/schema.h"
 

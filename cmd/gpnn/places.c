@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "cmd/common/pack.h"
 #include "cmd/common/signals.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 
 /* What a signal handler removes: the directory comes after its files. */
 enum {

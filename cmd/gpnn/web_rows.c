@@ -10,7 +10,7 @@
 #include "cmd/gpnn/html.h"
 #include "cmd/gpnn/web_private.h"
 #include "dataset/reader.h"
-#include "dataset/training.h"
+#include "dataset/training/training.h"
 #include "table/predictions.h"
 
 enum { SAMPLE = 1000, TOLD = 10, SOURCES = 5 };

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cmd/grid/fit.h"
-#include "dataset/grid.h"
+#include "dataset/grid/grid.h"
 
 /* ---- without the index ----------------------------------------------------------------------- */
 

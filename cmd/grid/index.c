@@ -12,8 +12,8 @@
 #include "cmd/common/skip.h"
 #include "cmd/common/table.h"
 #include "cmd/grid/grid.h"
-#include "dataset/grid_reading.h"
-#include "dataset/index.h"
+#include "dataset/grid/reading.h"
+#include "dataset/index/index.h"
 #include "kernel/parameters.h"
 
 struct index_arguments {

@@ -9,8 +9,8 @@
 #include "cmd/common/table.h"
 #include "cmd/index/index_private.h"
 #include "container/container.h"
-#include "dataset/grown.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
+#include "dataset/training/grown.h"
 #include "dataset/transformed.h"
 
 /* ---- options ------------------------------------------------------------------------------- */

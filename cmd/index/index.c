@@ -14,7 +14,7 @@
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
 #include "cmd/common/table.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 
 enum { PAPER_CALIBRATION_ROWS = 1000 };
 

@@ -6,7 +6,7 @@
 
 #include "cmd/common/cli.h"
 #include "cmd/common/skip.h"
-#include "dataset/training.h"
+#include "dataset/training/training.h"
 #include "search/search.h"
 #include "stats/moments.h"
 

@@ -16,7 +16,7 @@
 #include "cmd/common/cli.h"
 #include "cmd/index/index.h"
 #include "dataset/dataset.h"
-#include "dataset/training.h"
+#include "dataset/training/training.h"
 #include "profile/advice.h"
 #include "profile/profile.h"
 #include "search/search.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "dataset/grid.h"
+#include "dataset/grid/grid.h"
 
 /* Marks the levels that have observations, those of one factor after another. */
 static bool *mark_levels(const struct gpnn_grid *grid, size_t *level)

@@ -9,7 +9,7 @@
 #include "cmd/common/facts.h"
 #include "cmd/info/info_private.h"
 #include "container/state.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "dataset/missing.h"
 #include "kernel/parameters.h"
 #include "stats/moments.h"

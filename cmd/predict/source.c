@@ -7,7 +7,7 @@
 
 #include "base/number.h"
 #include "cmd/predict/together.h"
-#include "dataset/grid.h"
+#include "dataset/grid/grid.h"
 
 /* ---- batches ------------------------------------------------------------------------------ */
 

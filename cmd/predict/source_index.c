@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cmd/predict/source.h"
-#include "dataset/grid.h"
+#include "dataset/grid/grid.h"
 #include "dataset/missing.h"
-#include "dataset/training.h"
+#include "dataset/training/training.h"
 #include "table/date.h"
 
 /* ---- training rows, in the order of the table that the index was made from ------------------ */

@@ -13,7 +13,7 @@
 #include "cmd/common/report.h"
 #include "cmd/common/signals.h"
 #include "cmd/common/table.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "dataset/reader.h"
 #include "linalg/blas_threads.h"
 #include "models/model_file.h"

@@ -11,7 +11,7 @@
 #include "cmd/common/signals.h"
 #include "cmd/common/trace.h"
 #include "dataset/dataset.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "linalg/blas_threads.h"
 #include "models/model_file.h"
 

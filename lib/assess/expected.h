@@ -51,9 +51,9 @@ struct gpnn_expected {
   bool of_classes;
   struct gpnn_classification_result classes; /* of classes */
   double nll_of_shares; /* of classes: the NLL if every row got their shares in the training rows */
-  size_t n_copies;      /* training rows that are copies of others (dataset/training.h), which are
-                           left out with them; 0: none.  For rows that have as many copies among the
-                           training rows as these have: */
+  size_t n_copies; /* training rows that are copies of others (dataset/training/training.h), which
+                      are left out with them; 0: none.  For rows that have as many copies among the
+                      training rows as these have: */
   struct gpnn_metrics_result scores_with_copies;
   struct gpnn_classification_result classes_with_copies;
 };

@@ -2,7 +2,7 @@
  * dataset: what models are made from: standardised training rows, how they were standardised, and
  * a search for the nearest of them.
  *
- * Datasets come from an index file (dataset/index.h) or are a sample of another's rows
+ * Datasets come from an index file (dataset/index/index.h) or are a sample of another's rows
  * (dataset/sample.h); callers may also fill in a struct gpnn_dataset themselves, leaving 'source'
  * NULL.  Whoever made a dataset owns what it points to.  The rows of several targets are one
  * dataset, with a view for each target.  A row may lack some of the targets, but not all: the view
@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 struct gpnn_dataset_source;
-struct gpnn_grid;      /* dataset/grid.h */
+struct gpnn_grid;      /* dataset/grid/grid.h */
 struct gpnn_stored;    /* dataset/stored.h */
 struct gpnn_transform; /* stats/transform.h */
 
@@ -49,7 +49,7 @@ struct gpnn_reading {
   uint32_t skip_lines; /* lines before it that were not part of the table */
 };
 
-/* What the file of a model holds besides its rows (dataset/index.h); zeroed: nothing. */
+/* What the file of a model holds besides its rows (dataset/index/index.h); zeroed: nothing. */
 struct gpnn_packed {
   const void *parameters; /* as a parameters file, with their state if they have one */
   size_t parameters_length;
@@ -140,9 +140,9 @@ struct gpnn_dataset {
       *transform;               /* that has been applied to 'y' and 'calibration_y' and
                                    standardises them; 'scaling' and 'more' stay those of
                                    the target itself (dataset/transformed.h); NULL: none */
-  const struct gpnn_grid *grid; /* of a grid (dataset/grid.h): the observed cells, which are the n
-                                   rows in their order; 'x' is then NULL, as the coordinates of a
-                                   cell are those of its levels.  NULL: the data are rows */
+  const struct gpnn_grid *grid; /* of a grid (dataset/grid/grid.h): the observed cells, which are
+                                   the n rows in their order; 'x' is then NULL, as the coordinates
+                                   of a cell are those of its levels.  NULL: the data are rows */
   const struct gpnn_stored *stored; /* of a model file (dataset/stored.h), which stands for n
                                        training rows that it does not have: 'x' and 'y' are NULL, as
                                        is 'calibration_x'.  NULL: the data are rows or a grid */

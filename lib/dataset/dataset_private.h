@@ -1,6 +1,6 @@
 /*
  * dataset_private: what sources of this folder share: the source of a dataset, where its other
- * views and its search come from; its coordinates; and the parts of grid_reading.
+ * views and its search come from, and its coordinates.
  */
 #ifndef GPNN_DATASET_DATASET_PRIVATE_H
 #define GPNN_DATASET_DATASET_PRIVATE_H
@@ -42,25 +42,5 @@ bool gpnn_dataset_sees_as_search(const struct gpnn_dataset *dataset);
 GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_list_coordinates(struct gpnn_dataset *dataset,
                                                                struct gpnn_coordinate **list,
                                                                struct gpnn_error *err);
-
-/* ---- parts of grid_reading: columns and rows (grid_reading.c), the times of wide tables
- * (grid_wide.c), and what is made of it all (grid_finish.c) ---- */
-
-struct gpnn_grid_axis;
-struct gpnn_grid_reading;
-struct gpnn_grid_roles;
-struct gpnn_table;
-
-/* Finds the columns of a wide table that are times, and makes of the schema, which has the sites'
- * columns as inputs and any column as target, that of a long table.  Outcomes as
- * gpnn_grid_reading_begin(). */
-GPNN_MUST_CHECK enum gpnn_status gpnn_grid_reading_find_times(struct gpnn_grid_reading *reading,
-                                                              const struct gpnn_table *table,
-                                                              const struct gpnn_grid_roles *roles,
-                                                              struct gpnn_error *err);
-
-/* Makes room for 'n' levels of an axis. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_grid_reading_grow(struct gpnn_grid_axis *axis, size_t n,
-                                                        struct gpnn_error *err);
 
 #endif

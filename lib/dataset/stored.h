@@ -31,7 +31,8 @@ struct gpnn_stored_latent {
   const double *nearest;         /* distance to what the row is predicted from, in lengthscales */
 };
 
-/* All borrowed from the index (dataset/index.h) that opened the file, or from who made the model.
+/* All borrowed from the index (dataset/index/index.h) that opened the file, or from who made the
+ * model.
  */
 struct gpnn_stored {
   const struct gpnn_state *arrays; /* every number of them is finite */

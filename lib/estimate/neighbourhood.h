@@ -27,7 +27,7 @@
 
 #include "base/status.h"
 #include "base/threads.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "kernel/parameters.h"
 #include "linalg/jitter.h"
 

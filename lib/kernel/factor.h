@@ -9,8 +9,8 @@
  *   K(l, l') = prod_t c_t(l, l') + nugget [same level]     or     F F' + diag(own)
  * with correlations c_t that are kernels of distance (kernel/kernel.h) or periodic.
  *
- * A level has coordinates, in the units of the dataset (dataset/grid.h), which a factor may replace
- * by their ranks or their logarithms; or it is a task, which has none.
+ * A level has coordinates, in the units of the dataset (dataset/grid/grid.h), which a factor may
+ * replace by their ranks or their logarithms; or it is a task, which has none.
  *
  * Estimation moves a vector of coordinates: the logarithms of all positive numbers, in the order
  *   of each term in turn its lengthscales, then its period; the nugget; loadings (as they are), own

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "container/state.h"
-#include "dataset/grid.h"
+#include "dataset/grid/grid.h"
 #include "kernel/effects.h"
 #include "kernel/parameters_private.h"
 

@@ -255,8 +255,8 @@ struct gpnn_parameters {
  * members made from different indexes, more than 16 MiB.
  * GPNN_EMISMATCH: an index or another binary file of gpnn's instead of parameters or a state.
  *
- * 'path' may also be an index that parameters were packed with (dataset/index.h), which are then
- * those; further outcomes: those of gpnn_index_open().
+ * 'path' may also be an index that parameters were packed with (dataset/index/index.h), which are
+ * then those; further outcomes: those of gpnn_index_open().
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_parameters_read(struct gpnn_parameters **params, size_t *n,
                                                       const char *path, struct gpnn_error *err);

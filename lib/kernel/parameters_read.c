@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "container/state.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "kernel/parameters_private.h"
 
 enum { DEFAULT_NEIGHBOURS = 400, MAX_BYTES = 16 << 20 };

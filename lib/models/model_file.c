@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "dataset/stored.h"
 #include "linalg/arrays.h"
 #include "models/model.h"

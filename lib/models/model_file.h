@@ -1,6 +1,6 @@
 /*
  * model_file: writing a model that predicts without training rows as a file of its own
- * (gpnn-model(5)), which gpnn_index_open() of dataset/index.h opens.
+ * (gpnn-model(5)), which gpnn_index_open() of dataset/index/index.h opens.
  *
  * Calling sequence: estimate the models of some targets of an index, each of which adds its arrays
  * to one state under the name of its target; gpnn_model_file_write().

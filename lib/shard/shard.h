@@ -16,7 +16,7 @@
 
 #include "base/status.h"
 #include "dataset/dataset.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "shard/comm.h"
 
 /* What a rank has open; zeroed, it may be closed. */

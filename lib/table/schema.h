@@ -10,7 +10,7 @@
  *
  *   number     the number itself
  *   category   L indicators, 0 or 1, of its L levels
- *   coded      the code of its level, a number that training learns (dataset/training.h)
+ *   coded      the code of its level, a number that training learns (dataset/training/training.h)
  *   effect     the number of its level, from 1, or 0 for one that training has not seen, times
  *              GPNN_EFFECT_UNIT: too small to count in any distance
  *   periodic   sin and cos of 2 pi x / period: a point on the unit circle
@@ -18,7 +18,7 @@
  *              in km; the x axis goes through longitude 0, y through 90 east, z through the north
  *              pole
  *   longitude  no feature of its own
- *   names      the number of its level, from 0: what a grid is indexed by (dataset/grid.h)
+ *   names      the number of its level, from 0: what a grid is indexed by (dataset/grid/grid.h)
  *
  * Levels of a category are texts without the blanks around them; those that are numbers are the
  * same level if they are the same number: 1, 1.0, 01 and +1.

@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "kernel/parameters.h"
 #include "linalg/blas_threads.h"
 #include "models/model.h"

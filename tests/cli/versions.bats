@@ -88,7 +88,7 @@ predict_from() {
   done
   for file in *.gpi *.gpm; do gpnn-info "$file"; done | awk -F '\t' '$1 == "section" { print $2 }' | sort -u >written
   tags='s/^ *[{](CRITICAL|SPARE)[(]"([A-Z]{4})".*/\2/p'
-  sed -nE "$tags" "$GPNN_ROOT/lib/dataset/index_sections.c" | sort >known
+  sed -nE "$tags" "$GPNN_ROOT/lib/dataset/index/sections.c" | sort >known
   diff known written
   cat "$GPNN_ROOT"/man/gpnn-{index,model}.5 | grep -oE '^([.]SS )?[A-Z]{4}|^[.]SS LIST, DATA' | grep -oE '[A-Z]{4}' | sort -u | comm -23 known - >undescribed
   [[ ! -s undescribed ]] || complain "$(cat undescribed)"

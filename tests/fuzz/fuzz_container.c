@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "base/bytes.h"
-#include "dataset/index_private.h"
+#include "dataset/index/index_private.h"
 #include "fuzz.h"
 
 enum { HEADER = 64, FRONT = HEADER + GPNN_CONTAINER_SECTIONS * 32 };

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dataset/grid.h"
-#include "dataset/grid_reading.h"
-#include "dataset/index.h"
+#include "dataset/grid/grid.h"
+#include "dataset/grid/reading.h"
+#include "dataset/index/index.h"
 #include "fuzz.h"
 
 enum { LISTS = 8, MOST = 1 << 14 };

@@ -10,7 +10,7 @@
 
 #include "base/atomic_file.h"
 #include "base/scratch.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "fuzz.h"
 #include "kernel/parameters.h"
 #include "table/table.h"

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "../unit/models.h"
-#include "dataset/index.h"
-#include "dataset/training.h"
+#include "dataset/index/index.h"
+#include "dataset/training/training.h"
 #include "fuzz.h"
 #include "models/labels.h"
 

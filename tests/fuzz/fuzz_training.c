@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "../unit/models.h"
-#include "dataset/index.h"
-#include "dataset/training.h"
+#include "dataset/index/index.h"
+#include "dataset/training/training.h"
 #include "fuzz.h"
 
 enum { LISTS = 9, K = 7, MOST = 1 << 14 };

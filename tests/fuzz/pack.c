@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "dataset/index_private.h"
+#include "dataset/index/index_private.h"
 #include "fuzz.h"
 
 int main(int argc, char **argv)

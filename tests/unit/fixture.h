@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "unit.h"
 
 struct fixture {

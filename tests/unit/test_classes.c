@@ -1,7 +1,7 @@
 /* Targets that are classes, and exposures: from a table through training and an index to the rows
  * of later tables. */
 #include "container_bytes.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "dataset/reader.h"
 #include "dataset/sample.h"
 #include "dataset/transformed.h"

@@ -1,12 +1,12 @@
 /* Grids of observations: read from long and wide tables, kept in an index, found again by name. */
-#include "dataset/grid_reading.h"
+#include "dataset/grid/reading.h"
 
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "dataset/grid.h"
-#include "dataset/index.h"
+#include "dataset/grid/grid.h"
+#include "dataset/index/index.h"
 #include "dataset/reader.h"
 #include "scratch.h"
 #include "unit.h"

@@ -1,4 +1,4 @@
-#include "dataset/grown.h"
+#include "dataset/training/grown.h"
 
 #include <math.h>
 

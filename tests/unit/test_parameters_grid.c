@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
-#include "dataset/grid.h"
+#include "dataset/grid/grid.h"
 #include "kernel/parameters.h"
 
 struct place {

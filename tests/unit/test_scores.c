@@ -1,7 +1,7 @@
 /* Normal scores of inputs: their curves, their file, and what is seen by them. */
 #include "base/rng.h"
 #include "container_bytes.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "dataset/scores.h"
 #include "dataset/transformed.h"
 #include "stats/normal.h"

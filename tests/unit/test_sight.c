@@ -1,7 +1,7 @@
 /* Processes that see their inputs by value, by score or both, and models of several of them. */
 #include "base/memory.h"
 #include "base/rng.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "dataset/transformed.h"
 #include "estimate/fit.h"
 #include "kernel/parameters.h"

@@ -4,7 +4,7 @@
 #ifndef GPNN_TESTS_TRAINED_H
 #define GPNN_TESTS_TRAINED_H
 
-#include "dataset/training.h"
+#include "dataset/training/training.h"
 #include "scratch.h"
 #include "stats/row_source.h"
 

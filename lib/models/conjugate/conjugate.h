@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "dataset/index.h"
+#include "dataset/index/index.h"
 #include "kernel/parameters.h"
 #include "search/search.h"
 

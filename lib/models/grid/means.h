@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "dataset/grid.h"
+#include "dataset/grid/grid.h"
 #include "models/grid/series.h"
 
 /* A zeroed object is that of no factor: all means are 0. */

@@ -31,7 +31,7 @@
 
 #include "base/status.h"
 #include "container/state.h"
-#include "dataset/grid.h"
+#include "dataset/grid/grid.h"
 #include "kernel/parameters.h"
 #include "models/grid/system/system.h"
 

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "dataset/grid.h"
+#include "dataset/grid/grid.h"
 #include "likelihood/logistic.h"
 #include "linalg/arrays.h"
 #include "linalg/optimize.h"

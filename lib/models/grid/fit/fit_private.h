@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "dataset/grid.h"
+#include "dataset/grid/grid.h"
 #include "dataset/transformed.h"
 #include "kernel/parameters.h"
 #include "models/grid/fit/choose.h"

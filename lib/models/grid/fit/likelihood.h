@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "dataset/grid.h"
+#include "dataset/grid/grid.h"
 #include "kernel/parameters.h"
 #include "models/grid/fit/view.h"
 #include "models/grid/system/system.h"

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "dataset/grid.h"
+#include "dataset/grid/grid.h"
 #include "kernel/factor.h"
 #include "kernel/parameters.h"
 

@@ -19,7 +19,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "dataset/grid.h"
+#include "dataset/grid/grid.h"
 #include "kernel/parameters.h"
 #include "linalg/cg.h"
 

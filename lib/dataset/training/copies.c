@@ -1,0 +1,176 @@
+/*
+ * Rows that are copies of each other: one observation read several times, as after a bad join, or
+ * repeats of which each equals the others.  Where rows were joined from files that were written
+ * with different numbers of digits, copies differ in the last of them, so that inputs are rounded.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compare.h"
+#include "base/memory.h"
+#include "dataset/training/training_private.h"
+
+static const uint64_t SEED = 0x9e3779b97f4a7c15u;
+enum { NEVER_FEWER_SETS = 5, SPREAD_ROWS = 1000 };
+
+/* Fewer copies than this share of the rows are left alone. */
+static const double least_share = 0.01;
+
+/* Mixes a number into a hash by a bijection; -0 is 0. */
+static uint64_t add_number(uint64_t hash, double number)
+{
+  uint64_t bits;
+  double positive = number == 0 ? 0 : number;
+  memcpy(&bits, &positive, sizeof bits);
+  hash = (hash ^ bits) * 0xff51afd7ed558ccdu;
+  return hash ^ hash >> 32;
+}
+
+uint64_t gpnn_training_hash(const struct gpnn_training *training, const double *row)
+{
+  uint64_t hash = SEED;
+  for (size_t j = 0; j < training->width; j++) hash = add_number(hash, row[j]);
+  return hash;
+}
+
+/* What numbers that count as equal have in common: each input that has a grain is rounded to whole
+ * ones. */
+struct grains {
+  size_t n;      /* inputs */
+  double *grain; /* owned; 0: not rounded */
+};
+
+/* A grain is a ten-millionth of the range that the middle half of the rows is in, and so small that
+ * rows in even steps do not share one. */
+static enum gpnn_status learn_grains(const struct gpnn_training *training, struct grains *grains,
+                                     struct gpnn_error *err)
+{
+  static const double share = 1e-7, apart = 0.1;
+  size_t n = training->n < SPREAD_ROWS ? training->n : SPREAD_ROWS;
+  double value[SPREAD_ROWS], most = fmin(share, apart / (double)training->n);
+  grains->n = training->dataset.schema.n_inputs;
+  grains->grain = gpnn_alloc(grains->n, 1, sizeof *grains->grain);
+  if (grains->grain == NULL) return gpnn_fail_memory(err, "to find copies of rows");
+  for (size_t j = 0; j < grains->n; j++) {
+    size_t present = 0;
+    for (size_t i = 0; i < n; i++) {
+      value[present] = training->read.numbers[i * (training->n / n) * training->width + j];
+      present += isnan(value[present]) ? 0 : 1;
+    }
+    qsort(value, present, sizeof *value, gpnn_compare_doubles);
+    if (present > 0) grains->grain[j] = most * (value[3 * present / 4] - value[present / 4]);
+  }
+  return GPNN_OK;
+}
+
+/* The hash of 'width' numbers of a row from 'first' on, where the inputs are rounded. */
+static uint64_t hash_rounded(const struct grains *grains, size_t first, size_t width,
+                             const double *row)
+{
+  uint64_t hash = SEED;
+  for (size_t j = first; j < first + width; j++) {
+    bool is_rounded = j < grains->n && grains->grain[j] > 0;
+    hash = add_number(hash, is_rounded ? floor(row[j] / grains->grain[j]) : row[j]);
+  }
+  return hash;
+}
+
+/* Sets of rows that have the same numbers in some columns. */
+struct sets {
+  size_t n;       /* of them */
+  size_t n_rows;  /* that are in a set with others */
+  double n_pairs; /* of rows in the same set */
+};
+
+/* Finds the sets of rows that are equal in 'width' columns from 'first' on; their numbers go to
+ * 'set'. */
+static enum gpnn_status divide(const struct gpnn_training *training, const struct grains *grains,
+                               size_t first, size_t width, uint32_t *set, struct sets *sets,
+                               struct gpnn_error *err)
+{
+  struct gpnn_groups groups = {0};
+  enum gpnn_status status = GPNN_OK;
+  size_t stretch = GPNN_MAPPING_STRIDE / (training->width * sizeof(double)) + 1;
+  for (size_t i = 0; i < training->n && status == GPNN_OK; i++) {
+    const double *row = training->read.numbers + i * training->width;
+    uint64_t hash = hash_rounded(grains, first, width, row);
+    status = gpnn_groups_number(&groups, (const char *)&hash, sizeof hash, &set[i], err);
+    if (i > 0 && i % stretch == 0)
+      gpnn_mapping_evict(gpnn_spool_mapping(&training->read), row - stretch * training->width,
+                         stretch * training->width * sizeof *row);
+  }
+  size_t n = groups.n;
+  gpnn_groups_release(&groups);
+  if (status != GPNN_OK) return status;
+  size_t *count = gpnn_alloc(n, 1, sizeof *count);
+  if (count == NULL) return gpnn_fail_memory(err, "to find copies of rows");
+  *sets = (struct sets){.n = n};
+  for (size_t i = 0; i < training->n; i++) sets->n_pairs += (double)count[set[i]]++;
+  for (size_t g = 0; g < n; g++) sets->n_rows += count[g] > 1 ? count[g] : 0;
+  free(count);
+  return GPNN_OK;
+}
+
+/*
+ * Whether rows equal in inputs agree in their targets because they are copies.  Repeated
+ * observations agree by chance where a target has few values, at most about as often as the noise
+ * lets them, but hardly ever always, nor many times as often as any two rows do.
+ */
+static enum gpnn_status are_copies(const struct gpnn_training *training,
+                                   const struct grains *grains, double n_pairs, uint32_t *work,
+                                   bool *are, struct gpnn_error *err)
+{
+  static const double always = 0.99, times = 20;
+  const struct gpnn_schema *schema = &training->dataset.schema;
+  double all = 0.5 * (double)training->n * ((double)training->n - 1);
+  struct sets same = {0}, alike = {0};
+  enum gpnn_status status = divide(training, grains, 0, schema->n_inputs, work, &same, err);
+  if (status == GPNN_OK)
+    status = divide(training, grains, schema->n_inputs, 1 + schema->n_more, work, &alike, err);
+  double share = n_pairs / same.n_pairs, chance = alike.n_pairs / all;
+  *are = share >= always || share > times * chance;
+  return status;
+}
+
+enum gpnn_status gpnn_training_find_copies(struct gpnn_training *training, struct gpnn_error *err)
+{
+  struct sets sets = {0};
+  struct grains grains = {0};
+  bool are = false;
+  if (training->dataset.schema.has_by || training->n < 2) return GPNN_OK;
+  uint32_t *set = gpnn_alloc(training->n, 2, sizeof *set);
+  if (set == NULL) return gpnn_fail_memory(err, "to find copies of rows");
+  enum gpnn_status status = learn_grains(training, &grains, err);
+  if (status == GPNN_OK) status = divide(training, &grains, 0, training->width, set, &sets, err);
+  if (status == GPNN_OK && sets.n >= NEVER_FEWER_SETS &&
+      (double)sets.n_rows >= least_share * (double)training->n && sets.n_rows > 0)
+    status = are_copies(training, &grains, sets.n_pairs, set + training->n, &are, err);
+  free(grains.grain);
+  if (status != GPNN_OK || !are) {
+    free(set);
+    return status;
+  }
+  training->set = set;
+  training->n_sets = sets.n;
+  training->n_copied = sets.n_rows;
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_training_may_have_copies(const struct gpnn_training *training, bool *may,
+                                               struct gpnn_error *err)
+{
+  const struct gpnn_schema *schema = &training->dataset.schema;
+  struct sets sets = {0};
+  struct grains grains = {0};
+  *may = false;
+  if (schema->has_by) return GPNN_OK;
+  uint32_t *set = gpnn_alloc(training->n, 1, sizeof *set);
+  if (set == NULL) return gpnn_fail_memory(err, "to find copies of rows");
+  enum gpnn_status status = learn_grains(training, &grains, err);
+  if (status == GPNN_OK) status = divide(training, &grains, 0, schema->n_inputs, set, &sets, err);
+  free(grains.grain);
+  free(set);
+  *may = sets.n_rows > 0 && (double)sets.n_rows >= least_share * (double)training->n;
+  return status;
+}

@@ -1,0 +1,249 @@
+/*
+ * Standardising the rows of a training table, block after block.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "dataset/training/layout_private.h"
+#include "dataset/training/training_private.h"
+#include "stats/moments.h"
+
+/* ---- rows as read, as rows of features ---- */
+
+/* Gives the classes of a row, whose first target is at 'y', the numbers of their order. */
+static void renumber(const struct gpnn_training_rows *rows, double *y)
+{
+  for (size_t t = 0; t <= rows->schema->n_more; t++) {
+    const double *number = rows->targets[t].number;
+    if (number != NULL && !isnan(y[t])) y[t] = number[(size_t)y[t]];
+  }
+}
+
+/* Writes the features of row number 'row' as read, then its other numbers. */
+static void expand(const struct gpnn_training_rows *rows, size_t row, double *expanded)
+{
+  const double *cells = rows->read + row * rows->width;
+  size_t n_inputs = rows->schema->n_inputs;
+  if (rows->all_numbers)
+    memcpy(expanded, cells, n_inputs * sizeof *cells);
+  else
+    gpnn_schema_expand(rows->schema, cells, expanded);
+  memcpy(expanded + rows->n_features, cells + n_inputs, (rows->width - n_inputs) * sizeof *cells);
+  renumber(rows, expanded + rows->n_features);
+}
+
+static size_t expanded_width(const struct gpnn_training_rows *rows)
+{
+  return rows->n_features + rows->width - rows->schema->n_inputs;
+}
+
+/* How many rows held out precede number 'row' of those that are not. */
+static size_t held_out_before(const struct gpnn_training_rows *rows, size_t row)
+{
+  size_t low = 0, high = rows->n_held_out;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (rows->held_out[middle] - middle <= row)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Evicts a stretch of rows when the next one is entered, which is when that begins among the rows
+ * from 'first' up to 'end'.  Threads that still need them read them again. */
+static void evict_behind(const struct gpnn_training_rows *rows, size_t first, size_t end)
+{
+  size_t row_bytes = rows->width * sizeof *rows->read;
+  size_t stretch = GPNN_MAPPING_STRIDE / row_bytes + 1, begin = end / stretch * stretch;
+  if (begin < first || begin < stretch) return;
+  gpnn_mapping_evict(rows->mapping, rows->read + (begin - stretch) * rows->width,
+                     stretch * row_bytes);
+}
+
+static enum gpnn_status read_expanded(void *context, size_t from, size_t count, double *expanded,
+                                      struct gpnn_error *err)
+{
+  const struct gpnn_training_rows *rows = context;
+  size_t numbers[GPNN_ROW_SOURCE_BLOCK], skipped = held_out_before(rows, from);
+  size_t width = expanded_width(rows);
+  (void)err;
+  for (size_t i = 0, row = from + skipped; i < count; row++) {
+    if (skipped < rows->n_held_out && rows->held_out[skipped] == row)
+      skipped++;
+    else
+      numbers[i++] = row;
+  }
+  for (size_t i = 0; i < count; i++) expand(rows, numbers[i], expanded + i * width);
+  evict_behind(rows, numbers[0], numbers[count - 1] + 1);
+  return GPNN_OK;
+}
+
+struct gpnn_row_source gpnn_training_source(struct gpnn_training_rows *rows, size_t n, int threads)
+{
+  return (struct gpnn_row_source){n, expanded_width(rows), read_expanded, rows, threads};
+}
+
+/* ---- the target's outlier ---- */
+
+/* The standardised value of largest magnitude of a target, and how many rows have the target. */
+struct extreme {
+  double value;
+  size_t n;
+};
+
+/* Takes a block into the extremes of each target; 'y' has one target after another, NaN where it is
+ * missing. */
+static void find_extremes(size_t n_targets, size_t count, const double *y, struct extreme *extremes)
+{
+  for (size_t t = 0; t < n_targets; t++)
+    for (size_t i = 0; i < count; i++) {
+      double value = y[t * count + i];
+      extremes[t].n += isnan(value) ? 0 : 1;
+      if (fabs(value) > fabs(extremes[t].value)) extremes[t].value = value;
+    }
+}
+
+/* Sets the outlier to the row that contributes most to the variance of its target.  Classes have
+ * none. */
+static void set_outlier(struct gpnn_training *training, const struct extreme *extremes)
+{
+  const struct gpnn_scaling *scaling = &training->dataset.scaling;
+  for (size_t t = 0; t <= scaling->n_more; t++) {
+    double value = extremes[t].value, fraction = value * value / (double)extremes[t].n;
+    if (training->targets[t].number != NULL || fraction <= training->outlier_fraction) continue;
+    double mean = t == 0 ? scaling->y_mean : scaling->more[t - 1].mean;
+    double sd = t == 0 ? scaling->y_sd : scaling->more[t - 1].sd;
+    training->outlier_fraction = fraction;
+    training->outlier = mean + sd * value;
+    training->outlier_rows = extremes[t].n;
+    training->outlier_target = t;
+  }
+}
+
+/* ---- all rows ---- */
+
+/* Memory of one thread for a block of rows, before and after. */
+struct block {
+  double *rows, *numbers;
+};
+
+static bool block_alloc(struct block *block, size_t width, const struct gpnn_layout *layout)
+{
+  size_t most = gpnn_row_source_block(width);
+  block->rows = gpnn_alloc(most, width, sizeof *block->rows);
+  block->numbers = gpnn_alloc(most, gpnn_layout_width(layout), sizeof *block->numbers);
+  return block->rows != NULL && block->numbers != NULL;
+}
+
+/* What the loop over blocks shares. */
+struct blocks {
+  struct gpnn_training *training;
+  const struct gpnn_row_source *source;
+  const struct gpnn_layout *layout;
+  struct block *of;         /* owned; one per thread, each allocated when first needed */
+  struct extreme *extremes; /* owned; of each target */
+};
+
+static size_t count_of(const struct gpnn_row_source *source, size_t from)
+{
+  size_t most = gpnn_row_source_block(source->width);
+  return source->n - from < most ? source->n - from : most;
+}
+
+static enum gpnn_status standardise_block(void *context, size_t thread, size_t b,
+                                          struct gpnn_error *err)
+{
+  const struct blocks *blocks = context;
+  const struct gpnn_row_source *source = blocks->source;
+  struct block *block = &blocks->of[thread];
+  size_t from = b * gpnn_row_source_block(source->width), count = count_of(source, from);
+  if (block->rows == NULL && !block_alloc(block, source->width, blocks->layout))
+    return gpnn_fail_memory(err, "for the training rows");
+  enum gpnn_status status = source->read(source->context, from, count, block->rows, err);
+  for (size_t i = 0; i < count && status == GPNN_OK; i++)
+    gpnn_layout_standardise(&blocks->training->dataset.scaling, blocks->layout,
+                            block->rows + i * source->width, count, i, block->numbers);
+  if (status != GPNN_OK) return status;
+  return gpnn_layout_write(&blocks->training->rows, blocks->layout, source->n, from, count,
+                           block->numbers, err);
+}
+
+static enum gpnn_status find_block_extremes(void *context, size_t thread, size_t b,
+                                            struct gpnn_error *err)
+{
+  const struct blocks *blocks = context;
+  const struct gpnn_layout *layout = blocks->layout;
+  size_t count = count_of(blocks->source, b * gpnn_row_source_block(blocks->source->width));
+  (void)err;
+  find_extremes(1 + layout->n_more, count, blocks->of[thread].numbers + count * layout->d,
+                blocks->extremes);
+  return GPNN_OK;
+}
+
+static enum gpnn_status standardise_all(struct gpnn_training *training,
+                                        const struct gpnn_row_source *source,
+                                        const struct gpnn_layout *layout, struct gpnn_error *err)
+{
+  size_t most = gpnn_row_source_block(source->width);
+  size_t n_blocks = source->n / most + (source->n % most > 0);
+  int threads = gpnn_threads_for(source->threads, n_blocks);
+  struct blocks blocks = {training, source, layout,
+                          gpnn_alloc((size_t)threads, 1, sizeof *blocks.of),
+                          gpnn_alloc(1 + layout->n_more, 1, sizeof *blocks.extremes)};
+  enum gpnn_status status = blocks.of == NULL || blocks.extremes == NULL
+                                ? gpnn_fail_memory(err, "for the training rows")
+                                : gpnn_threads_in_order(threads, n_blocks, standardise_block,
+                                                        find_block_extremes, &blocks, err);
+  if (status == GPNN_OK) set_outlier(training, blocks.extremes);
+  for (int t = 0; blocks.of != NULL && t < threads; t++) {
+    free(blocks.of[t].rows);
+    free(blocks.of[t].numbers);
+  }
+  free(blocks.of);
+  free(blocks.extremes);
+  return status;
+}
+
+/* Standardises the rows held out in the order drawn, so that the first few of them are a random
+ * sample too. */
+static enum gpnn_status standardise_held_out(struct gpnn_training *training,
+                                             const struct gpnn_training_rows *rows,
+                                             const struct gpnn_layout *layout,
+                                             const uint64_t *drawn, struct gpnn_error *err)
+{
+  size_t c = rows->n_held_out;
+  double *row = gpnn_alloc(expanded_width(rows), 1, sizeof *row);
+  training->held_out = gpnn_alloc(c, gpnn_layout_width(layout), sizeof *training->held_out);
+  enum gpnn_status status = row == NULL || training->held_out == NULL
+                                ? gpnn_fail_memory(err, "for the calibration rows")
+                                : GPNN_OK;
+  for (size_t i = 0; i < c && status == GPNN_OK; i++) {
+    expand(rows, (size_t)drawn[i], row);
+    gpnn_layout_standardise(&training->dataset.scaling, layout, row, c, i, training->held_out);
+  }
+  free(row);
+  return status;
+}
+
+enum gpnn_status gpnn_training_standardise(struct gpnn_training *training,
+                                           const struct gpnn_row_source *source,
+                                           const struct gpnn_training_rows *rows,
+                                           const uint64_t *drawn, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = &training->dataset;
+  const struct gpnn_layout layout = gpnn_layout_of(&dataset->scaling, &dataset->schema);
+  size_t total;
+  if (!gpnn_multiply(dataset->n, gpnn_layout_width(&layout), &total))
+    return gpnn_fail_memory(err, "for the training rows");
+  enum gpnn_status status = standardise_all(training, source, &layout, err);
+  if (status == GPNN_OK) status = standardise_held_out(training, rows, &layout, drawn, err);
+  if (status == GPNN_OK) status = gpnn_spool_map(&training->rows, err);
+  if (status == GPNN_OK)
+    gpnn_layout_point(&training->dataset, &layout, &training->rows, training->held_out);
+  return status;
+}
