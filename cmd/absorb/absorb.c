@@ -9,13 +9,10 @@ static bool makes_model(const struct absorb_arguments *a)
 
 static bool check_options(const struct cli *cli, const struct absorb_arguments *a)
 {
-  static const char *const of_models[] = {"params", "uncertainty", "gate"};
-  for (size_t i = 0; i < sizeof of_models / sizeof *of_models && !makes_model(a); i++)
-    if (cli_given(cli, of_models[i]))
-      return cli_refuse(cli,
-                        "option --%s: is for the rules that make a model: full, hybrid "
-                        "and blocky",
-                        of_models[i]);
+  const char *of_models = makes_model(a) ? NULL : cli_given_of(cli, "params,uncertainty,gate");
+  if (of_models != NULL)
+    return cli_refuse(
+        cli, "option --%s: is for the rules that make a model: full, hybrid and blocky", of_models);
   if (makes_model(a) && a->own != NULL)
     return cli_refuse(cli, "option --own: is for the rules that make rows: deflated, marginal and "
                            "none; a model has the rows of the index");

@@ -58,12 +58,10 @@ static bool resolve_status(const struct cli *cli, const struct answer_arguments 
 /* What has no meaning without noise. */
 static bool refuse_without_noise(const struct cli *cli)
 {
-  static const char *const names[] = {"delta",         "clip",  "ledger",    "budget",
-                                      "insecure-seed", "force", "hyper-from"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (cli_given(cli, names[i]))
-      return cli_refuse(cli, "--%s is for answers with noise: give --epsilon as well", names[i]);
-  return true;
+  const char *of_noise =
+      cli_given_of(cli, "delta,clip,ledger,budget,insecure-seed,force,hyper-from");
+  return of_noise == NULL ||
+         cli_refuse(cli, "--%s is for answers with noise: give --epsilon as well", of_noise);
 }
 
 static bool resolve_noise(const struct cli *cli, struct answer_arguments *a)

@@ -116,6 +116,10 @@ int cli_main_modes(const char *name, const char *purpose, size_t n, const struct
 /* True if the tool's own option 'name' was given, whatever its value. */
 bool cli_given(const struct cli *cli, const char *name);
 
+/* The first of the tool's own options 'names', a list separated by commas, that was given; NULL:
+ * none was. */
+const char *cli_given_of(const struct cli *cli, const char *names);
+
 /* The value of an option that takes one, the shared ones included, as it was given; NULL: it was
  * not. */
 const char *cli_text_given(const struct cli *cli, const char *name);

@@ -79,6 +79,20 @@ bool cli_given(const struct cli *cli, const char *name)
   return false;
 }
 
+const char *cli_given_of(const struct cli *cli, const char *names)
+{
+  for (size_t length; *names != '\0'; names += length + (names[length] == ',')) {
+    length = strcspn(names, ",");
+    size_t i = 0;
+    while (i < cli->tool->n_options && (strncmp(cli->tool->options[i].name, names, length) != 0 ||
+                                        cli->tool->options[i].name[length] != '\0'))
+      i++;
+    assert(i < cli->tool->n_options && "options of the tool");
+    if ((cli->given >> i & 1) != 0) return cli->tool->options[i].name;
+  }
+  return NULL;
+}
+
 const char *cli_text_given(const struct cli *cli, const char *name)
 {
   const char *text = NULL;

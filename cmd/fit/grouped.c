@@ -11,7 +11,6 @@
 static enum gpnn_status check(const struct cli *cli, const struct fit_arguments *a,
                               const struct gpnn_dataset *view, struct gpnn_error *err)
 {
-  static const char *const others[] = {"preset", "method", "mean-function", "members", "start"};
   char name[GPNN_MASK_BYTES];
   gpnn_schema_column_name(&view->schema.target, name);
   if (gpnn_dataset_n_classes(view) > 0)
@@ -26,10 +25,10 @@ static enum gpnn_status check(const struct cli *cli, const struct fit_arguments 
   if (a->row_weights == FIT_ROW_WEIGHTS_YES)
     return gpnn_fail(err, GPNN_EINVAL,
                      "target '%s': group effects do not go together with --row-weights", name);
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (cli_given(cli, others[i]))
-      return gpnn_fail(err, GPNN_EINVAL, "target '%s': group effects do not go together with --%s",
-                       name, others[i]);
+  const char *other = cli_given_of(cli, "preset,method,mean-function,members,start");
+  if (other != NULL)
+    return gpnn_fail(err, GPNN_EINVAL, "target '%s': group effects do not go together with --%s",
+                     name, other);
   return GPNN_OK;
 }
 

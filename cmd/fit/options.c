@@ -15,8 +15,7 @@ static bool apply_preset(const struct cli *cli, struct fit_arguments *a)
 {
   enum { PAPER_NEIGHBOURS = 400 };
   if (a->preset == FIT_NO_PRESET) return true;
-  if (cli_given(cli, "ard") || cli_given(cli, "optimizer") || cli_given(cli, "objective") ||
-      cli_given(cli, "rotate"))
+  if (cli_given_of(cli, "ard,optimizer,objective,rotate") != NULL)
     return wrong(cli, "preset", "paper already sets --ard no, --optimizer adam, --objective block");
   a->ard = FIT_ARD_NO;
   if (a->likelihood == FIT_LIKELIHOOD_AUTO) a->likelihood = GPNN_LIKELIHOOD_GAUSSIAN;
@@ -77,11 +76,10 @@ static bool resolve_estimation(const struct cli *cli, struct fit_arguments *a)
 /* --method conjugate estimates in its own way, to which these options do not apply. */
 static bool check_conjugate(const struct cli *cli, const struct fit_arguments *a)
 {
-  static const char *const others[] = {"preset", "objective",  "optimizer", "rotate",   "like",
-                                       "fix",    "likelihood", "members",   "transform"};
   if (a->method != FIT_CONJUGATE) return true;
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    if (cli_given(cli, others[i])) return wrong(cli, others[i], "applies to --method local only");
+  const char *other =
+      cli_given_of(cli, "preset,objective,optimizer,rotate,like,fix,likelihood,members,transform");
+  if (other != NULL) return wrong(cli, other, "applies to --method local only");
   return a->ard != FIT_ARD_YES || wrong(cli, "ard", "applies to --method local only");
 }
 
@@ -101,17 +99,15 @@ static bool resolve_kl_weight(const struct cli *cli, struct fit_arguments *a)
 /* So does --inference polya-gamma, as published. */
 static bool check_inference(const struct cli *cli, const struct fit_arguments *a)
 {
-  static const char *const others[] = {
-      "preset", "method",  "effort",    "objective", "optimizer", "objective-neighbours", "rotate",
-      "like",   "members", "transform", "thin",      "rows",      "lengthscales"};
-  static const char *const own[] = {"omega", "kl-weight"};
   bool is_polya_gamma = a->inference == GPNN_INFERENCE_POLYA_GAMMA;
-  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-    if (!is_polya_gamma && cli_given(cli, own[i]))
-      return wrong(cli, own[i], "applies to --inference polya-gamma only");
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    if (is_polya_gamma && cli_given(cli, others[i]))
-      return wrong(cli, others[i], "does not apply to --inference polya-gamma");
+  const char *misplaced = cli_given_of(
+      cli, is_polya_gamma ? "preset,method,effort,objective,optimizer,objective-neighbours,"
+                            "rotate,like,members,transform,thin,rows,lengthscales"
+                          : "omega,kl-weight");
+  if (misplaced != NULL)
+    return wrong(cli, misplaced,
+                 is_polya_gamma ? "does not apply to --inference polya-gamma"
+                                : "applies to --inference polya-gamma only");
   if (is_polya_gamma && a->choose.fit.mean != GPNN_MEAN_ZERO)
     return wrong(cli, "mean-function", "--inference polya-gamma has a mean of zero");
   if (is_polya_gamma && a->choose.fit.fixed_noise > 0)
@@ -167,13 +163,12 @@ static bool check_terminal(const struct cli *cli)
 /* Checks the options that counts do not take, and where the result goes. */
 static bool resolve_counts(const struct cli *cli, struct fit_arguments *a)
 {
-  static const char *const others[] = {"preset", "method", "transform", "lengthscales", "members"};
   if (a->dispersion > 0 && a->likelihood != GPNN_LIKELIHOOD_NEGBIN)
     return cli_refuse(cli, "option --fix: a dispersion needs --likelihood negbin");
   if (!fit_asks_for_counts(a)) return true;
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (cli_given(cli, others[i]))
-      return cli_refuse(cli, "option --%s does not apply to the likelihoods of counts", others[i]);
+  const char *other = cli_given_of(cli, "preset,method,transform,lengthscales,members");
+  if (other != NULL)
+    return cli_refuse(cli, "option --%s does not apply to the likelihoods of counts", other);
   a->is_shared = false;
   return check_terminal(cli);
 }
@@ -260,17 +255,16 @@ static const char *target_name(const struct gpnn_dataset *view, char shown[GPNN_
 static enum gpnn_status check_classes(const struct cli *cli, const struct fit_arguments *a,
                                       const struct gpnn_dataset *view, struct gpnn_error *err)
 {
-  static const char *const others[] = {"preset",        "method",    "objective",
-                                       "mean-function", "transform", "lengthscales"};
   char shown[GPNN_MASK_BYTES];
   const char *name = target_name(view, shown);
   bool by_labels =
       a->likelihood == FIT_LIKELIHOOD_AUTO || a->likelihood == (int)GPNN_LIKELIHOOD_CATEGORICAL;
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    if (cli_given(cli, others[i]))
-      return gpnn_fail(err, GPNN_EINVAL,
-                       "option --%s: does not apply to target '%s', which holds classes", others[i],
-                       name);
+  const char *other =
+      cli_given_of(cli, "preset,method,objective,mean-function,transform,lengthscales");
+  if (other != NULL)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "option --%s: does not apply to target '%s', which holds classes", other,
+                     name);
   if (!by_labels)
     return gpnn_fail(err, GPNN_EINVAL,
                      "option --likelihood: target '%s' holds classes, whose likelihood is "

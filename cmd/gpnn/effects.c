@@ -20,11 +20,10 @@ enum { FEWEST_HELD_OUT = 200 };
 static bool may_try(const struct cli *cli, const struct places *places,
                     const struct gpnn_dataset *dataset)
 {
-  static const char *const others[] = {"group-effect", "classes",   "exposure",  "row-noise",
-                                       "regressors",   "transform", "likelihood"};
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (cli_given(cli, others[i])) return false;
-  return dataset->n_calibration >= FEWEST_HELD_OUT && check_can_reread(places->train);
+  static const char others[] =
+      "group-effect,classes,exposure,row-noise,regressors,transform,likelihood";
+  return cli_given_of(cli, others) == NULL && dataset->n_calibration >= FEWEST_HELD_OUT &&
+         check_can_reread(places->train);
 }
 
 /* Prints a column as an item of --group-effect: its name, or its number where the name will not do.

@@ -57,10 +57,8 @@ bool workflow_resolve(const struct cli *cli, void *arguments)
 /* Whether it is of use to know if the table to predict lies in gaps. */
 static bool may_imitate(const struct cli *cli, const struct places *places)
 {
-  static const char *const says_how[] = {"like", "fail-on-far", "max-distance"};
-  for (size_t i = 0; i < sizeof says_how / sizeof says_how[0]; i++)
-    if (cli_given(cli, says_how[i])) return false;
-  return places->test != NULL && check_can_reread(places->test);
+  return cli_given_of(cli, "like,fail-on-far,max-distance") == NULL && places->test != NULL &&
+         check_can_reread(places->test);
 }
 
 static enum gpnn_status run_step(const struct cli *cli, struct places *places, enum step step,

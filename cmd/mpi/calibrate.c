@@ -7,12 +7,13 @@
 static bool resolve(const struct cli *cli, void *arguments)
 {
   struct calibrate_arguments *a = arguments;
-  static const char *const misplaced[] = {"loo", "blocked", "like"};
-  for (size_t i = 0; i < sizeof misplaced / sizeof misplaced[0]; i++)
-    if (cli_given(cli, misplaced[i]))
-      return cli_refuse(cli, "--%s is for gpnn-calibrate: shards cannot leave training rows out",
-                        misplaced[i]);
-  a->atom = 1; /* none: it is looked for in all training rows */
+  const char *misplaced = cli_given_of(cli, "loo,blocked,like");
+  if (misplaced != NULL)
+    return cli_refuse(cli, "--%s is for gpnn-calibrate: shards cannot leave training rows out",
+                      misplaced);
+  if (cli_given(cli, "atom") && a->atom == 0)
+    return cli_refuse(cli, "--atom auto is for gpnn-calibrate: it looks in all training rows");
+  a->atom = 1; /* none */
   return calibrate_resolve(cli, arguments);
 }
 

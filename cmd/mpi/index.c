@@ -30,13 +30,10 @@ void mpi_silence(void)
 
 static bool resolve(const struct cli *cli, void *arguments)
 {
-  static const char *const misplaced[] = {"metric", "pack", "add", "forget", "search", "recall"};
-  for (size_t i = 0; i < sizeof misplaced / sizeof misplaced[0]; i++)
-    if (cli_given(cli, misplaced[i]))
-      return cli_refuse(cli,
-                        "--%s is for gpnn-index: shards are made of a table, with exact "
-                        "searches",
-                        misplaced[i]);
+  const char *misplaced = cli_given_of(cli, "metric,pack,add,forget,search,recall");
+  if (misplaced != NULL)
+    return cli_refuse(
+        cli, "--%s is for gpnn-index: shards are made of a table, with exact searches", misplaced);
   return index_resolve(cli, arguments);
 }
 

@@ -7,10 +7,9 @@
 static bool resolve(const struct cli *cli, void *arguments)
 {
   const struct predict_arguments *a = arguments;
-  static const char *const misplaced[] = {"loo", "cross-fit", "share", "samples", "group"};
-  for (size_t i = 0; i < sizeof misplaced / sizeof misplaced[0]; i++)
-    if (cli_given(cli, misplaced[i]))
-      return cli_refuse(cli, "--%s is for gpnn-predict: shards cannot do that yet", misplaced[i]);
+  const char *misplaced = cli_given_of(cli, "loo,cross-fit,share,samples,group");
+  if (misplaced != NULL)
+    return cli_refuse(cli, "--%s is for gpnn-predict: shards cannot do that yet", misplaced);
   if (!predict_resolve(cli, arguments)) return false;
   return a->plan.options.max_km == 0 ||
          cli_refuse(cli, "--max-distance in km is for gpnn-predict: shards cannot do that yet");

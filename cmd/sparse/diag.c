@@ -3,13 +3,12 @@
 
 bool sparse_resolve_diag(const struct cli *cli, const struct sparse_arguments *a)
 {
-  static const char *const own[] = {"optimizer", "solver", "truncation", "tune", "trace"};
-  static const char *const fixes[] = {"fix", "start", "steps"};
-  for (size_t i = 0; i < sizeof own / sizeof *own && a->family != GPNN_FAMILY_DIAG; i++)
-    if (cli_given(cli, own[i])) return cli_refuse(cli, "--%s is for --family diag", own[i]);
-  for (size_t i = 0; i < sizeof fixes / sizeof *fixes && a->family == GPNN_FAMILY_DIAG; i++)
-    if (cli_given(cli, fixes[i])) return cli_refuse(cli, "--%s is not for --family diag", fixes[i]);
-  if (a->family == GPNN_FAMILY_DIAG && !(a->tolerance < a->head))
+  bool is_diag = a->family == GPNN_FAMILY_DIAG;
+  const char *misplaced =
+      cli_given_of(cli, is_diag ? "fix,start,steps" : "optimizer,solver,truncation,tune,trace");
+  if (misplaced != NULL)
+    return cli_refuse(cli, "--%s is %sfor --family diag", misplaced, is_diag ? "not " : "");
+  if (is_diag && !(a->tolerance < a->head))
     return cli_refuse(cli, "--tune: tol must be below tol-head");
   return true;
 }

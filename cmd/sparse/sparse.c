@@ -59,15 +59,12 @@ static bool check_trace(const struct cli *cli, const struct sparse_arguments *a)
 /* Batches are the business of two families, and what holds parameters is not that of batches. */
 static bool resolve_svgp(const struct cli *cli, struct sparse_arguments *a)
 {
-  static const char *const steps[] = {"iterations", "rate", "batch"}, *const others[] = {"fix",
-                                                                                         "steps"};
-  for (size_t i = 0; i < 3 && a->family == GPNN_FAMILY_COLLAPSED; i++)
-    if (cli_given(cli, steps[i]))
-      return cli_refuse(cli, "--%s is for --family diag and svgp", steps[i]);
+  const char *of_batches = cli_given_of(cli, "iterations,rate,batch");
+  const char *of_others = cli_given_of(cli, "fix,steps");
+  if (a->family == GPNN_FAMILY_COLLAPSED && of_batches != NULL)
+    return cli_refuse(cli, "--%s is for --family diag and svgp", of_batches);
   if (a->family != GPNN_FAMILY_SVGP) return true;
-  for (size_t i = 0; i < 2; i++)
-    if (cli_given(cli, others[i]))
-      return cli_refuse(cli, "--%s is not for --family svgp", others[i]);
+  if (of_others != NULL) return cli_refuse(cli, "--%s is not for --family svgp", of_others);
   a->svgp = (struct gpnn_svgp_options)GPNN_SVGP_OPTIONS_INIT;
   a->svgp.seed = cli->seed;
   a->svgp.n_parameter_steps = cli_given(cli, "iterations") ? a->iterations : SVGP_STEPS;

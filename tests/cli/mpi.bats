@@ -158,6 +158,7 @@ make_shards() {
   refuse '--loo is for gpnn-predict' predict --loo -p t.par shards
   refuse '--samples is for gpnn-predict' predict --samples 2 -p t.par shards test.tsv
   refuse '--loo is for gpnn-calibrate' calibrate --loo -p t.par shards
+  refuse '--atom auto is for gpnn-calibrate' calibrate --atom auto -p t.par shards
   refuse '30 held-out rows are too few to calibrate on' calibrate -p t.par shards
   refuse 'is a directory' index -q -o shards train.tsv
   refuse '3 rows are too few for 2 ranks' index -q --calibration-rows 297 -o new train.tsv
