@@ -203,9 +203,10 @@ static void summary(const struct cli *cli)
   json_count(cli->report, "threads", (uint64_t)cli->threads);
 }
 
-/* Completes and prints the report. */
-static int print_report(const struct cli *cli)
+/* Completes and prints the report, if there is one.  False: there is not enough memory for it. */
+static bool print_report(const struct cli *cli)
 {
+  if (cli->report == NULL) return true;
   char text[2 * WARNINGS_BYTES];
   struct json *report = cli->report;
   json_open(report, "warnings", '[');
@@ -215,34 +216,33 @@ static int print_report(const struct cli *cli)
   json_close(report, '}');
   if (report->failed) {
     cli_fail(cli, "not enough memory for the report");
-    return EXIT_WORK;
+    return false;
   }
   fwrite(report->text, 1, report->length, stderr);
   fputc('\n', stderr);
-  return EXIT_SUCCESS;
+  return true;
 }
 
 /* Says what went wrong, if anything, and returns the exit status: the one place where a status
  * becomes one.  After resolve() has accepted the command line, GPNN_EINVAL says that it asks for
  * what the files it names turn out not to have, such as a column; a fault that no other command
- * line could mend has another status.  No text: it has been told, by cli_tell() or by
- * another tool. */
+ * line could mend has another status.  Work that is done is reported, also where what came of it is
+ * beyond a limit.  No text: it has been told, by cli_fail(), cli_tell() or another tool. */
 static int end(const struct cli *cli, enum gpnn_status status, const struct gpnn_error *err)
 {
   progress_erase();
-  if (status != GPNN_OK || cli->report == NULL) cli_print_warnings(cli);
-  if (status == GPNN_OK) {
-    summary(cli);
-    int done = cli->report == NULL ? EXIT_SUCCESS : print_report(cli);
-    return done == EXIT_SUCCESS && cli->warnings->has_alarm ? EXIT_LIMIT : done;
-  }
-  bool is_usage = status == GPNN_EINVAL, has_text = err->text[0] != '\0';
+  bool is_done = status == GPNN_OK || status == GPNN_ELIMIT;
+  bool is_usage = status == GPNN_EINVAL, has_text = status != GPNN_OK && err->text[0] != '\0';
+  if (!is_done || cli->report == NULL) cli_print_warnings(cli);
   const char *allowed = status == GPNN_ENOMEM ? cli_text_given(cli, "memory") : NULL;
   if (has_text && is_usage) cli_refuse(cli, "%s", err->text);
   if (has_text && !is_usage)
     cli_fail(cli, "%s%s%s%s", err->text, allowed == NULL ? "" : " (--memory ",
              allowed == NULL ? "" : allowed, allowed == NULL ? "" : ")");
-  return is_usage ? EXIT_USAGE : status == GPNN_ELIMIT ? EXIT_LIMIT : EXIT_WORK;
+  if (!is_done) return is_usage ? EXIT_USAGE : EXIT_WORK;
+  summary(cli);
+  if (!print_report(cli)) return EXIT_WORK;
+  return status == GPNN_ELIMIT ? EXIT_LIMIT : EXIT_SUCCESS;
 }
 
 int cli_main(const struct cli_tool *tool, void *arguments, int argc, char **argv)

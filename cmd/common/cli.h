@@ -152,10 +152,6 @@ void cli_tell(const struct cli *cli, char *text);
 /* The most memory that this tool, or one that it has run, has had so far, in bytes. */
 uint64_t cli_peak_memory(void);
 
-/* Says, whatever --quiet does, what a tool that watches has found: if its work then succeeds, the
- * exit status is 3. */
-GPNN_PRINTF(2, 3) void cli_alarm(const struct cli *cli, const char *format, ...);
-
 /* Says why the work failed, whatever --quiet says. */
 GPNN_PRINTF(2, 3) void cli_fail(const struct cli *cli, const char *format, ...);
 

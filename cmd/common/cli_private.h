@@ -70,7 +70,6 @@ struct warning {
 struct warnings {
   size_t n, capacity;
   struct warning *of; /* owned */
-  bool has_alarm;     /* cli_alarm() has been called */
 };
 
 /* Adds a warning about 'target' (NULL: about none).  One of the same kind about another target only

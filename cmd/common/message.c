@@ -56,15 +56,6 @@ void cli_fail(const struct cli *cli, const char *format, ...)
   va_end(args);
 }
 
-void cli_alarm(const struct cli *cli, const char *format, ...)
-{
-  va_list args;
-  va_start(args, format);
-  message(cli, format, args);
-  va_end(args);
-  cli->warnings->has_alarm = true;
-}
-
 /* Keeps a warning for the end, if it is to be told only then. */
 static bool is_kept(const struct cli *cli, const char *format, const char *text)
 {

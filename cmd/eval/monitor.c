@@ -126,24 +126,28 @@ static enum gpnn_status make_night(const struct monitor *m, size_t n_read, struc
   return GPNN_OK;
 }
 
-/* Says of each figure outside its limits so, and whether there are limits at all. */
-static void tell(const struct cli *cli, const struct gpnn_monitor *history,
-                 const struct gpnn_night *night)
+/* Says of each figure outside its limits so, and whether there are limits at all.  GPNN_ELIMIT,
+ * without a text: there are such figures. */
+static enum gpnn_status tell(const struct cli *cli, const struct gpnn_monitor *history,
+                             const struct gpnn_night *night, struct gpnn_error *err)
 {
   const char *figure;
+  enum gpnn_status status = GPNN_OK;
   bool has_limits = false;
   for (size_t i = 0; (figure = gpnn_monitor_figure(history->of_classes, i)) != NULL; i++) {
     bool is_low = night->value[i] < night->low[i];
     has_limits = has_limits || !isnan(night->high[i]);
-    if (night->is_outside[i])
-      cli_alarm(cli, "%s: %s is %.4g, %s the limit of %.4g", night->date, figure, night->value[i],
-                is_low ? "below" : "above", is_low ? night->low[i] : night->high[i]);
+    if (!night->is_outside[i]) continue;
+    cli_fail(cli, "%s: %s is %.4g, %s the limit of %.4g", night->date, figure, night->value[i],
+             is_low ? "below" : "above", is_low ? night->low[i] : night->high[i]);
+    status = gpnn_fail(err, GPNN_ELIMIT, "%s", "");
   }
   if (!has_limits)
     cli_warn(cli,
              "%s: there are no limits yet: they come from %d nights or more, or until then from "
              "what the model of --index expects",
              night->date, GPNN_MONITOR_FEWEST);
+  return status;
 }
 
 static enum gpnn_status write_history(const struct gpnn_monitor *history, const char *path,
@@ -170,7 +174,7 @@ enum gpnn_status monitor_finish(const struct monitor *m, const struct cli *cli,
   if (status == GPNN_OK)
     status = gpnn_monitor_add(&history, &night, n_expected, expected, &at, err);
   if (status == GPNN_OK) status = write_history(&history, a->monitor, err);
-  if (status == GPNN_OK) tell(cli, &history, &history.nights[at]);
+  if (status == GPNN_OK) status = tell(cli, &history, &history.nights[at], err);
   gpnn_monitor_release(&history);
   return status;
 }

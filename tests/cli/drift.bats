@@ -49,6 +49,8 @@ edit() {
     gpnn-predict -q --fail-on-moved -p t.cal -o p.tsv t.gpi unit.tsv
   [[ ! -e p.tsv ]]
   gpnn-predict -q --fail-on-moved -p t.cal -o p.tsv t.gpi test.tsv
+  ! gpnn-predict -q --fail-on-moved --json -p t.cal -o q.tsv t.gpi unit.tsv 2>report || false
+  tail -n 1 report | grep -q '^{"tool": "gpnn-predict".*"moved": \["x1"\].*}$'
 }
 
 @test "rows that are far are flagged, and limited" {
