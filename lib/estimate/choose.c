@@ -150,6 +150,7 @@ enum gpnn_status gpnn_choice_descend(struct gpnn_choice *c, enum gpnn_sight sigh
   struct gpnn_parameters *lifted = NULL;
   enum gpnn_status status = gpnn_choice_see(c, sight, err);
   if (status != GPNN_OK) return status;
+  fit.near = &c->views[sight].fitted;
   if (before != NULL && before->candidate.sight != sight) {
     fit.start = lifted = gpnn_alloc(c->n_targets, 1, sizeof *lifted);
     if (lifted == NULL) return gpnn_fail_memory(err, "for a choice");

@@ -32,41 +32,21 @@ static bool is_excluded(const struct gpnn_dataset *dataset, int64_t row, int64_t
 }
 
 /* Lists the nearest 'm' other rows of each row to score, under the metric of 'params'. */
-static enum gpnn_status find_neighbours(const struct gpnn_choice *c,
-                                        const struct gpnn_parameters *params,
-                                        const double *lengthscale, size_t m, int64_t *neighbour,
-                                        struct gpnn_error *err)
+static enum gpnn_status find_neighbours(struct gpnn_choice *c, const struct gpnn_parameters *params,
+                                        size_t m, int64_t *neighbour, struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = c->dataset;
-  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
-  struct gpnn_search *search = NULL;
+  const struct gpnn_near_lists *found;
   size_t wanted = m * (dataset->row_group == NULL ? 1 : 2) + 1;
-  options.neighbours = wanted;
-  options.recall = 0.95;
-  options.lengthscale = lengthscale;
-  options.rotation = params->covariance.rotation;
-  options.seed = c->options->fit.seed;
-  options.threads = c->options->fit.threads;
-  options.brief = true;
-  int64_t *found = gpnn_alloc(c->n, wanted, sizeof *found);
-  double *distance = gpnn_alloc(c->n, wanted, sizeof *distance);
-  enum gpnn_status status = GPNN_OK;
-  if (found == NULL || distance == NULL) status = gpnn_fail_memory(err, "for neighbours");
-  if (status == GPNN_OK)
-    status = gpnn_search_build(&search, dataset->n, dataset->d, dataset->x, &options, err);
-  if (status == GPNN_OK)
-    status = gpnn_search_query(search, c->n, c->x, wanted, found, distance, options.threads, err);
+  enum gpnn_status status = gpnn_choice_find_near(c, c->n, params, wanted, 0.95, &found, err);
   for (size_t i = 0; i < c->n && status == GPNN_OK; i++) {
     size_t kept = 0;
-    for (size_t a = 0; a < wanted && kept < m; a++) {
-      int64_t other = found[i * wanted + a];
+    for (size_t a = 0; a < found->k && kept < m; a++) {
+      int64_t other = found->row[i * found->k + a];
       if (other >= 0 && !is_excluded(dataset, c->self[i], other)) neighbour[i * m + kept++] = other;
     }
     while (kept < m) neighbour[i * m + kept++] = -1;
   }
-  gpnn_search_free(search);
-  free(found);
-  free(distance);
   return status;
 }
 
@@ -139,7 +119,7 @@ enum gpnn_status gpnn_labels_score(struct gpnn_choice *c, struct gpnn_choose_tri
     gpnn_covariance_expand(&trial->params->covariance, d, dataset->group, lengthscale);
     status = make_map(d, trial->params, lengthscale, &map, err);
   }
-  if (status == GPNN_OK) status = find_neighbours(c, trial->params, lengthscale, m, neighbour, err);
+  if (status == GPNN_OK) status = find_neighbours(c, trial->params, m, neighbour, err);
   for (size_t k = 0; k < n_counts && status == GPNN_OK; k++)
     status = score_count(c, trial, map, k, m, neighbour, err);
   if (status == GPNN_OK) note_best(c, trial, n_counts);

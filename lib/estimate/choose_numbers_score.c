@@ -68,15 +68,18 @@ static enum gpnn_status load_like(struct gpnn_choice *c, const struct gpnn_model
 }
 
 /* Loads the validation rows' values of the target of 'model' into 'c', and their inputs into
- * 'heldout', which must be zeroed and is released by the caller even after a failure.  Rows that
- * resemble options->like depend on the metric of 'model'. */
-static enum gpnn_status load(struct gpnn_choice *c, const struct gpnn_model *model,
+ * 'heldout', which must be zeroed and is released by the caller even after a failure, for
+ * predictions from up to 'm' neighbours.  Rows that resemble options->like depend on the metric of
+ * 'model'. */
+static enum gpnn_status load(struct gpnn_choice *c, const struct gpnn_model *model, size_t m,
                              struct gpnn_heldout *heldout, struct gpnn_error *err)
 {
   load_target(c, gpnn_model_channel(model, 0)->dataset);
   heldout->query =
       (struct gpnn_query){.n = c->n, .x = c->x, .regressors = c->regressors, .self = c->self};
-  return c->options->like == NULL ? GPNN_OK : load_like(c, model, heldout, err);
+  if (c->options->like != NULL) return load_like(c, model, heldout, err);
+  return gpnn_choice_bring_near(c, gpnn_model_channel(model, 0)->parameters, m, &heldout->query,
+                                err);
 }
 
 /* ---- scores ------------------------------------------------------------------------------- */
@@ -190,7 +193,7 @@ static enum gpnn_status add_target(struct gpnn_choice *c, size_t t, const struct
   bool is_scaled = channel->parameters->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
   const struct gpnn_latent latent = {
       .mean = c->mean, .variance = c->latent, .misfit = is_scaled ? c->misfit : NULL};
-  enum gpnn_status status = load(c, model, &heldout, err);
+  enum gpnn_status status = load(c, model, numbers[n_counts - 1], &heldout, err);
   if (status == GPNN_OK)
     status =
         gpnn_model_predict_each(model, &heldout.query, n_counts, numbers, &latent, &counts, err);
@@ -404,7 +407,7 @@ static enum gpnn_status predict_member(struct gpnn_choice *c, struct members *me
   else /* all targets share a metric */
     status = gpnn_model_with(members->first[k], &channel, &model, err);
   const struct gpnn_model *of = t == 0 ? members->first[k] : model;
-  if (status == GPNN_OK) status = load(c, of, &heldout, err);
+  if (status == GPNN_OK) status = load(c, of, gpnn_model_neighbours(of, 0), &heldout, err);
   if (heldout.query.n > GPNN_CHOOSE_LAST_ROWS) heldout.query.n = GPNN_CHOOSE_LAST_ROWS;
   *n_rows = heldout.query.n;
   if (status == GPNN_OK)

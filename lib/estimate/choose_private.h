@@ -11,6 +11,7 @@
 #define GPNN_ESTIMATE_CHOOSE_PRIVATE_H
 
 #include "estimate/choose.h"
+#include "estimate/near.h"
 #include "likelihood/scale.h"
 
 struct gpnn_choice;
@@ -102,6 +103,7 @@ struct gpnn_choice_view {
   struct gpnn_transformed *transformed; /* owned; NULL: there are no scores in it */
   const struct gpnn_dataset **targets;  /* owned; NULL: not made yet */
   double *x;                            /* owned; of the validation rows, once they are drawn */
+  struct gpnn_near fitted, validated;   /* lists of the rows of fits and of the validation rows */
 };
 
 /* What depends on the kind of target. */
@@ -147,7 +149,8 @@ struct gpnn_choice {
   size_t n_targets;
   const struct gpnn_dataset *const *targets; /* n_targets: the view of each */
   const struct gpnn_dataset *dataset;        /* the first view; its inputs are those of all */
-  struct gpnn_choice_view views[GPNN_SIGHT_BOTH + 1]; /* by sight; that of 'targets' among them */
+  struct gpnn_choice_view views[GPNN_SIGHT_BOTH + 1]; /* by sight */
+  enum gpnn_sight sight;                              /* that of 'targets' */
   const struct gpnn_choose_options *options;
   gpnn_choose_listener *listener;
   void *context;
@@ -275,6 +278,21 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_choice_use_rows(struct gpnn_choice *c,
  * succeeded for a sight it cannot fail for that sight. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choice_see(struct gpnn_choice *c, enum gpnn_sight sight,
                                                  struct gpnn_error *err);
+
+/* Finds the nearest rows of the first 'n' validation rows, themselves among them, under the metric
+ * of 'params': 'wanted' of them or all rows there are, as gpnn_near_find() returns them. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_find_near(struct gpnn_choice *c, size_t n,
+                                                       const struct gpnn_parameters *params,
+                                                       size_t wanted, double recall,
+                                                       const struct gpnn_near_lists **lists,
+                                                       struct gpnn_error *err);
+
+/* Lets 'query', about the first validation rows, bring the candidates for 'm' neighbours under the
+ * metric of 'params', if other candidates share them: that is, under one lengthscale. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_choice_bring_near(struct gpnn_choice *c,
+                                                        const struct gpnn_parameters *params,
+                                                        size_t m, struct gpnn_query *query,
+                                                        struct gpnn_error *err);
 
 /* True if candidates may see inputs by their scores as well. */
 bool gpnn_choice_has_scores(const struct gpnn_choice *c);

@@ -55,6 +55,8 @@ void gpnn_choice_release_views(struct gpnn_choice *c)
 {
   for (size_t s = 0; s <= GPNN_SIGHT_BOTH; s++) {
     free(c->views[s].x);
+    gpnn_near_release(&c->views[s].fitted);
+    gpnn_near_release(&c->views[s].validated);
     free(c->views[s].targets);
     gpnn_transformed_free(c->views[s].transformed);
     c->views[s] = (struct gpnn_choice_view){0};
@@ -120,6 +122,47 @@ enum gpnn_status gpnn_choice_see(struct gpnn_choice *c, enum gpnn_sight sight,
   c->targets = view->targets;
   c->dataset = view->targets[0];
   c->x = view->x;
+  c->sight = sight;
+  return GPNN_OK;
+}
+
+/* ---- neighbours --------------------------------------------------------------------------- */
+
+enum gpnn_status gpnn_choice_find_near(struct gpnn_choice *c, size_t n,
+                                       const struct gpnn_parameters *params, size_t wanted,
+                                       double recall, const struct gpnn_near_lists **lists,
+                                       struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = c->dataset;
+  size_t d = dataset->d, k = wanted < dataset->n ? wanted : dataset->n;
+  struct gpnn_search_options how = GPNN_SEARCH_OPTIONS_INIT;
+  double *lengthscale = gpnn_alloc(d, 1, sizeof *lengthscale);
+  if (lengthscale == NULL) return gpnn_fail_memory(err, "for a choice");
+  gpnn_covariance_expand(&params->covariance, d, dataset->group, lengthscale);
+  how.neighbours = k;
+  how.recall = recall;
+  how.lengthscale = lengthscale;
+  how.rotation = params->covariance.rotation;
+  how.seed = c->options->fit.seed;
+  how.threads = c->options->fit.threads;
+  how.brief = true;
+  const struct gpnn_near_query query = {dataset->n, d, dataset->x, n, c->x, k, &how};
+  enum gpnn_status status = gpnn_near_find(&c->views[c->sight].validated, &query, lists, err);
+  free(lengthscale);
+  return status;
+}
+
+enum gpnn_status gpnn_choice_bring_near(struct gpnn_choice *c, const struct gpnn_parameters *params,
+                                        size_t m, struct gpnn_query *query, struct gpnn_error *err)
+{
+  const struct gpnn_near_lists *lists;
+  const struct gpnn_covariance *covariance = &params->covariance;
+  bool is_shared = covariance->n_lengthscales == 1 && covariance->rotation == NULL;
+  if (!is_shared || c->dataset->row_group != NULL || m >= c->dataset->n) return GPNN_OK;
+  enum gpnn_status status = gpnn_choice_find_near(c, query->n, params, m + 1, 0.99, &lists, err);
+  if (status != GPNN_OK) return status;
+  query->candidates = lists->row;
+  query->n_candidates = lists->k;
   return GPNN_OK;
 }
 

@@ -37,6 +37,8 @@
 extern "C" {
 #endif
 
+struct gpnn_near;
+
 enum gpnn_optimizer {
   GPNN_OPTIMIZER_USUAL = 0, /* lbfgs for blocks, adam for neighbourhoods */
   GPNN_OPTIMIZER_LBFGS = 1, /* on the logarithms of the parameters, bounded */
@@ -83,6 +85,8 @@ struct gpnn_fit_options {
   size_t n_starts;                     /* targets with their own start; the others use the first */
   uint64_t seed;
   int threads;
+  struct gpnn_near *near; /* what fits of the same rows by one seed find (estimate/near.h), kept for
+                             the next; NULL: nothing is kept.  Borrowed. */
 };
 
 #define GPNN_FIT_OPTIONS_INIT                                                                \

@@ -147,26 +147,17 @@ static enum gpnn_status draw_rows(const struct gpnn_dataset *dataset, uint64_t s
   return status;
 }
 
-/* The 'n_found' nearest rows, with themselves, of 'n' rows at 'x'. */
-static enum gpnn_status find_nearest(const struct gpnn_dataset *dataset,
-                                     const struct gpnn_fit_options *options,
-                                     const double *lengthscale, size_t n, const double *x,
-                                     size_t n_found, int64_t *found, double *distance,
-                                     struct gpnn_error *err)
+/* How the 'wanted' nearest rows are searched. */
+static struct gpnn_search_options how_to_search(const struct gpnn_fit_options *options,
+                                                const double *lengthscale, size_t wanted)
 {
-  struct gpnn_search *search = NULL;
   struct gpnn_search_options how = GPNN_SEARCH_OPTIONS_INIT;
-  how.neighbours = n_found;
+  how.neighbours = wanted;
   how.lengthscale = lengthscale;
   how.seed = options->seed;
   how.threads = options->threads;
   how.brief = true;
-  enum gpnn_status status =
-      gpnn_search_build(&search, dataset->n, dataset->d, dataset->x, &how, err);
-  if (status == GPNN_OK)
-    status = gpnn_search_query(search, n, x, n_found, found, distance, options->threads, err);
-  gpnn_search_free(search);
-  return status;
+  return how;
 }
 
 enum gpnn_status gpnn_fit_find_spacing(const struct gpnn_dataset *dataset,
@@ -179,9 +170,12 @@ enum gpnn_status gpnn_fit_find_spacing(const struct gpnn_dataset *dataset,
   size_t n_found = options->k + 1 < dataset->n ? options->k + 1 : dataset->n;
   bool is_measured = report->usual_spacing < 1 || report->spacing < 1;
   if (is_measured || dataset->n > GPNN_FIT_SPACING_ROWS) return GPNN_OK;
-  int64_t *row = gpnn_alloc(n, 1 + n_found, sizeof *row);
-  double *x = gpnn_alloc(n, d + n_found, sizeof *x);
+  int64_t *row = gpnn_alloc(n, 1, sizeof *row);
+  double *x = gpnn_alloc(n, d, sizeof *x);
   double *lengthscale = gpnn_alloc(d, 1, sizeof *lengthscale);
+  const struct gpnn_search_options how = how_to_search(options, lengthscale, n_found);
+  struct gpnn_near near = {0};
+  const struct gpnn_near_lists *found = NULL;
   enum gpnn_status status = GPNN_OK;
   if (row == NULL || x == NULL || lengthscale == NULL) {
     status = gpnn_fail_memory(err, "for the rows to measure");
@@ -189,11 +183,12 @@ enum gpnn_status gpnn_fit_find_spacing(const struct gpnn_dataset *dataset,
     gpnn_covariance_expand(&params->covariance, d, dataset->group, lengthscale);
     status = draw_rows(dataset, options->seed, n, row, x, err);
   }
+  const struct gpnn_near_query query = {dataset->n, d, dataset->x, n, x, n_found, &how};
+  if (status == GPNN_OK) status = gpnn_near_find(&near, &query, &found, err);
   if (status == GPNN_OK)
-    status = find_nearest(dataset, options, lengthscale, n, x, n_found, row + n, x + n * d, err);
-  if (status == GPNN_OK)
-    measure_spacing(dataset, n, row, n_found, row + n, x + n * d, &report->spacing,
+    measure_spacing(dataset, n, row, n_found, found->row, found->distance, &report->spacing,
                     &report->usual_spacing);
+  gpnn_near_release(&near);
   free(lengthscale);
   free(x);
   free(row);
@@ -300,6 +295,7 @@ void gpnn_fit_pool_release(struct gpnn_fit_problem *problem)
   free(problem->pool.squares);
   free(problem->pool.share);
   free(problem->batches.squares);
+  gpnn_near_release(&problem->near);
   gpnn_arrays_free(problem->arrays);
 }
 
@@ -338,43 +334,28 @@ static enum gpnn_status search_all(struct gpnn_fit_problem *problem, struct gpnn
   const struct gpnn_dataset *dataset = problem->dataset;
   const struct gpnn_fit_rotation *learnt = &problem->rotation;
   struct gpnn_fit_pool *pool = &problem->pool;
+  struct gpnn_near *near = problem->options->near;
   size_t d = dataset->d, wanted = 1 + pool->k * (problem->options->thin < 0 ? 1 : 2);
   if (wanted > dataset->n) wanted = dataset->n;
-  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
-  const double *all = dataset->x;
-  options.neighbours = wanted;
-  options.recall = 0.9; /* a missed row is hardly nearer than the one found instead */
-  if (learnt->n == 0) {
-    options.lengthscale = problem->lengthscale;
-  } else {
+  struct gpnn_search_options how = how_to_search(problem->options, problem->lengthscale, wanted);
+  how.recall = 0.9; /* a missed row is hardly nearer than the one found instead */
+  if (learnt->n > 0) {
+    how.lengthscale = NULL;
     gpnn_rotation_apply(d, learnt->map, dataset->n, dataset->x, learnt->all);
-    all = learnt->all;
     for (size_t i = 0; i < pool->n; i++)
-      memcpy(pool->x + i * d, all + (size_t)pool->row[i] * d, d * sizeof *all);
+      memcpy(pool->x + i * d, learnt->all + (size_t)pool->row[i] * d, d * sizeof *pool->x);
   }
-  options.seed = problem->options->seed;
-  options.threads = problem->options->threads;
-  options.brief = true;
-  int64_t *found = gpnn_alloc(pool->n, wanted, sizeof *found);
-  double *distance = gpnn_alloc(pool->n, wanted, sizeof *distance);
-  struct gpnn_search *search = NULL;
-  enum gpnn_status status = GPNN_OK;
-  if (found == NULL || distance == NULL)
-    status = gpnn_fail_memory(err, "for neighbours");
-  else
-    status = gpnn_search_build(&search, dataset->n, d, all, &options, err);
-  if (status == GPNN_OK)
-    status =
-        gpnn_search_query(search, pool->n, pool->x, wanted, found, distance, options.threads, err);
-  if (status == GPNN_OK) {
-    if (problem->spacing < 0)
-      measure_spacing(dataset, pool->n, pool->row, wanted, found, distance, &problem->spacing,
-                      &problem->usual_spacing);
-    for (size_t i = 0; i < pool->n; i++) keep_neighbours(problem, i, wanted, found + i * wanted);
-  }
-  gpnn_search_free(search);
-  free(found);
-  free(distance);
+  if (learnt->n > 0 || near == NULL) near = &problem->near;
+  const struct gpnn_near_query query = {
+      dataset->n, d, learnt->n > 0 ? learnt->all : dataset->x, pool->n, pool->x, wanted, &how};
+  const struct gpnn_near_lists *found;
+  enum gpnn_status status = gpnn_near_find(near, &query, &found, err);
+  if (status == GPNN_OK && problem->spacing < 0)
+    measure_spacing(dataset, pool->n, pool->row, found->k, found->row, found->distance,
+                    &problem->spacing, &problem->usual_spacing);
+  for (size_t i = 0; i < pool->n && status == GPNN_OK; i++)
+    keep_neighbours(problem, i, found->k, found->row + i * found->k);
+  if (learnt->n > 0) gpnn_near_release(near); /* the rows will lie elsewhere */
   return status;
 }
 

@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "estimate/fit.h"
+#include "estimate/near.h"
 #include "estimate/neighbourhood.h"
 
 /* ---- fit_coordinates.c -------------------------------------------------------------------- */
@@ -159,6 +160,7 @@ struct gpnn_fit_problem {
   double *lengthscale;           /* d: scratch */
   double *searched;              /* d: the lengthscales of the last search for neighbours */
   size_t n_searches;             /* so far */
+  struct gpnn_near near;         /* of the pool, where the options have none */
   struct gpnn_fit_rotation rotation;
   struct gpnn_team *team;
   struct gpnn_arrays *arrays; /* owned; what frees the arrays */
