@@ -468,12 +468,13 @@ static enum gpnn_status hand_over(struct gpnn_choice *c, struct gpnn_parameters 
   return GPNN_OK;
 }
 
-/* What predicts from all distinct rows predicts from their copies too. */
+/* What predicts from all distinct rows predicts from their copies too, as far as time allows. */
 static void take_all_neighbours(size_t n, struct gpnn_parameters *params, size_t n_distinct,
                                 size_t n_all)
 {
+  size_t most = n_all < GPNN_CHOOSE_NEIGHBOURS ? n_all : GPNN_CHOOSE_NEIGHBOURS;
   for (size_t t = 0; t < n; t++) {
-    if (params[t].neighbours >= n_distinct) params[t].neighbours = n_all;
+    if (params[t].neighbours >= n_distinct) params[t].neighbours = most;
     take_all_neighbours(params[t].n_members, params[t].members, n_distinct, n_all);
   }
 }
@@ -567,6 +568,7 @@ enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[
                           .n_targets = n,
                           .targets = targets,
                           .dataset = targets[0],
+                          .whole = targets[0],
                           .options = options,
                           .listener = listener,
                           .context = context,
@@ -595,7 +597,8 @@ size_t gpnn_choose_most(const struct gpnn_dataset *dataset,
                         const struct gpnn_choose_options *options)
 {
   struct gpnn_dataset sample = *dataset;
-  struct gpnn_choice c = {.head = head_of(options), .dataset = &sample, .options = options};
+  struct gpnn_choice c = {
+      .head = head_of(options), .dataset = &sample, .whole = dataset, .options = options};
   bool is_sampled = options->sample_rows > 0 && dataset->n > options->sample_rows;
   if (is_sampled) sample.n = options->sample_rows;
   c.head->begin(&c);

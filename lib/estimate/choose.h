@@ -13,11 +13,12 @@
  * 0.01.  If the rows kept for scoring would have mattered to the fit, the fit finally continues on
  * all rows.
  *
- * A small dataset, up to GPNN_CHOOSE_EXACT rows, has candidates that need no approximation: kernels
- * under ARD, fitted by the likelihood of all rows together, and predicting from all rows, then
- * scores of the inputs, and where these are better all kernels with them.  Under normal effort they
- * replace the others, unless the rows suffice to learn a rotation.  They are not tried under a
- * Gaussian likelihood, whose results stay as they were.
+ * A small dataset, up to GPNN_CHOOSE_EXACT rows, or GPNN_CHOOSE_EXACT_GROUPS that have groups or
+ * are copies, has candidates that need no approximation: kernels under ARD, fitted by the
+ * likelihood of all rows together, and predicting from all rows, then scores of the inputs, and
+ * where these are better all kernels with them.  Under normal effort they replace the others,
+ * unless the rows suffice to learn a rotation.  They are not tried under a Gaussian likelihood,
+ * whose results stay as they were.
  *
  * Large datasets are sampled, so that the time taken does not grow with them: candidates are
  * compared in a small sample; the best continues in a larger one, where a smoother kernel is tried
@@ -104,7 +105,8 @@ enum {
   GPNN_CHOOSE_ARD_ROWS = 10,
   GPNN_CHOOSE_ROTATION = 32,
   GPNN_CHOOSE_ROTATION_ROWS = 20,
-  GPNN_CHOOSE_EXACT = 1500, /* exact candidates take time that grows as the cube of the rows */
+  GPNN_CHOOSE_EXACT = 1500, /* exact candidates take time that grows as the cube of the rows, */
+  GPNN_CHOOSE_EXACT_GROUPS = 400, /* and that for each row to leave out, where others go with it */
   /* What is usual for 'sample_rows', 'last_sample_rows' and 'members' of the options. */
   GPNN_CHOOSE_SAMPLE = 1 << 17,
   GPNN_CHOOSE_LAST_SAMPLE = 1 << 19,

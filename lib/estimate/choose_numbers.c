@@ -391,6 +391,13 @@ static size_t count_rows(struct gpnn_choice *c)
 
 /* ---- the race ------------------------------------------------------------------------------- */
 
+/* True if a factor of all rows is affordable: one, or, as rows that are left out take others with
+ * them, one for each of these. */
+static bool is_small(const struct gpnn_dataset *whole)
+{
+  return whole->n <= (whole->n_row_groups > 0 ? GPNN_CHOOSE_EXACT_GROUPS : GPNN_CHOOSE_EXACT);
+}
+
 /* True if exact candidates are affordable, and the options leave their objective, their number of
  * neighbours and the inputs as they are open. */
 static bool exact_is_open(const struct gpnn_choice *c)
@@ -400,7 +407,7 @@ static bool exact_is_open(const struct gpnn_choice *c)
          options->objective && options->neighbours && options->like == NULL &&
          (options->rotation || options->rotate == GPNN_ROTATE_NONE) &&
          options->fit.optimizer != GPNN_OPTIMIZER_ADAM && options->fit.thin < 0 &&
-         c->dataset->n <= GPNN_CHOOSE_EXACT;
+         is_small(c->whole);
 }
 
 static enum gpnn_status race_exact(struct gpnn_choice *c, struct gpnn_error *err)

@@ -149,6 +149,7 @@ struct gpnn_choice {
   size_t n_targets;
   const struct gpnn_dataset *const *targets; /* n_targets: the view of each */
   const struct gpnn_dataset *dataset;        /* the first view; its inputs are those of all */
+  const struct gpnn_dataset *whole;          /* the same of all rows there are, with their copies */
   struct gpnn_choice_view views[GPNN_SIGHT_BOTH + 1]; /* by sight */
   enum gpnn_sight sight;                              /* that of 'targets' */
   const struct gpnn_choose_options *options;

@@ -121,3 +121,15 @@ twice() {
   cmp twice.distinct digits.distinct
   assert_near "$(value noise digits.par)" "$(value noise twice.par)" 0.001
 }
+
+@test "rows that are left out with others are few, or not predicted from all others" {
+  noisy_table 250 1 >once.tsv
+  twice once.tsv >twice.tsv
+  awk 'NR == 1 { print $0 "\tgroup"; next } { print $0 "\t" NR % 50 }' twice.tsv >groups.tsv
+  gpnn-index -q --calibration-rows 0 -o small.gpi once.tsv
+  gpnn-index -q --calibration-rows 0 -o copies.gpi twice.tsv
+  gpnn-index -q --calibration-rows 0 -y y --by group -o groups.gpi groups.tsv
+  for index in small copies groups; do gpnn-fit -q -o $index.par $index.gpi; done
+  assert_equal "$(value neighbours small.par)" 250
+  for index in copies groups; do (($(value neighbours $index.par) <= 400)) || return; done
+}
