@@ -107,6 +107,8 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "input-scores", input_scores, "S", "scores of inputs", input_scores),
     CLI_AUTO('m', "neighbours", neighbours, "M", "neighbours to predict from, or auto (auto)", 1,
              1e6),
+    CLI_REAL(0, "budget", choose.budget, "T", "microseconds that predicting a row may take", 1,
+             1e9),
     CLI_COUNT(0, "members", choose.members, "N", "most models to average predictions over (4)", 1,
               GPNN_CHOOSE_MEMBERS),
     CLI_CHOICE(0, "lengthscales", lengthscales, "L", "of several targets", sharing),

@@ -24,6 +24,7 @@ static const struct cli_option options[] = {
     CLI_FLAG(0, "unique", unique, "learn from one of each set of equal rows"),
     HANDED_ON(0, "effort", "E", "how much to try: fast, normal, thorough (normal)"),
     HANDED_ON('m', "neighbours", "M", "neighbours to predict from, or auto (auto)"),
+    HANDED_ON(0, "budget", "T", "microseconds that predicting a row may take, about"),
     HANDED_ON(0, "interval", "P[,P...]", "add central intervals, as in 0.95"),
     HANDED_ON(0, "keep", "LIST", "carry these columns of TEST along"),
     CLI_FLAG(0, "append", append, "carry all columns of TEST along"),
@@ -58,9 +59,7 @@ static const struct cli_tool tool = {
                "every row of TEST.  Without TEST, keep what was learnt.  A report tells what was\n"
                "done, and how good predictions are.",
     .related = "Step by step: gpnn-split, gpnn-index, gpnn-fit, gpnn-calibrate, gpnn-predict,\n"
-               "gpnn-eval; also gpnn-info, gpnn-explain, gpnn-plot, gpnn-simulate, gpnn-grid,\n"
-               "gpnn-sparse, gpnn-tucker, gpnn-combine, gpnn-linear, gpnn-mpi, gpnn-ask,\n"
-               "gpnn-answer, gpnn-absorb.",
+               "gpnn-eval, gpnn-explain; all tools: man 7 gpnn.",
     .groups = CLI_OUTPUT | CLI_TABLE | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS | CLI_REPORT,
     .min_operands = 1,
     .max_operands = 2,

@@ -131,6 +131,7 @@ static const struct {
     {"skip-bad", INDEX},
     {"unique", INDEX},
     {"neighbours", INDEX | FIT},
+    {"budget", FIT},
     {"effort", FIT},
     {"kernel", FIT},
     {"ard", FIT},

@@ -154,7 +154,15 @@ struct gpnn_choose_options {
   const struct gpnn_query *like; /* rows to predict, of which only the inputs are used: candidates
                                     are scored on held-out rows that resemble them
                                     (models/heldout.h); or NULL */
+  double budget; /* what predicting a row may cost (gpnn_choose_cost()), however the number of
+                    neighbours and the members are chosen; 0: anything.  The least that can be
+                    chosen may cost more. */
 };
+
+/* What it costs to predict a row of 'd' inputs from 'm' neighbours: about its microseconds on one
+ * core, the search of a large table included (gpnn-methods(7), equation 5.13).  The same on every
+ * machine, so that no result depends on how fast one is. */
+double gpnn_choose_cost(size_t m, size_t d);
 
 /* A candidate and its score. */
 struct gpnn_candidate {

@@ -239,7 +239,9 @@ enum gpnn_status gpnn_labels_stack(struct gpnn_choice *c, struct gpnn_error *err
   mixture.trial[0] = stack->trial[0] = gpnn_choice_best(c);
   stack->nll = stack->trial[0]->candidate.nll;
   while (c->n >= FEWEST && c->options->effort != GPNN_EFFORT_FAST &&
-         stack->n < c->options->members && add_member(c, &mixture, &stack->nll, loss)) {
+         stack->n < c->options->members &&
+         gpnn_choice_affords(c, stack->trial[0]->candidate.neighbours, stack->n + 1) &&
+         add_member(c, &mixture, &stack->nll, loss)) {
   }
   free(loss);
   return GPNN_OK;

@@ -407,7 +407,7 @@ static bool exact_is_open(const struct gpnn_choice *c)
          options->objective && options->neighbours && options->like == NULL &&
          (options->rotation || options->rotate == GPNN_ROTATE_NONE) &&
          options->fit.optimizer != GPNN_OPTIMIZER_ADAM && options->fit.thin < 0 &&
-         is_small(c->whole);
+         is_small(c->whole) && gpnn_choice_affords(c, c->whole->n, 1);
 }
 
 static enum gpnn_status race_exact(struct gpnn_choice *c, struct gpnn_error *err)

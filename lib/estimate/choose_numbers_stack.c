@@ -353,6 +353,7 @@ static enum gpnn_status choose_size(struct pool *p, size_t most, struct gpnn_cho
   enum gpnn_status status = score_size(p, 1, &best, err);
   stack->n = 1;
   if (most > p->n_candidates) most = p->n_candidates;
+  while (most > 1 && !gpnn_choice_affords(p->choice, p->trial[0]->params->neighbours, most)) most--;
   if (!best.possible) most = 1;
   for (size_t size = 2; size <= most && status == GPNN_OK; size++) {
     struct score score = {0};

@@ -295,6 +295,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_choice_bring_near(struct gpnn_choice *c,
                                                         size_t m, struct gpnn_query *query,
                                                         struct gpnn_error *err);
 
+/* True if the budget allows predictions from 'm' neighbours by so many members. */
+bool gpnn_choice_affords(const struct gpnn_choice *c, size_t m, size_t n_members);
+
 /* True if candidates may see inputs by their scores as well. */
 bool gpnn_choice_has_scores(const struct gpnn_choice *c);
 

@@ -214,7 +214,20 @@ size_t gpnn_choice_rows_left(const struct gpnn_choice *c, size_t wanted)
   return wanted < left ? wanted : left;
 }
 
-/* Takes all numbers below the number of rows, and the next larger one. */
+double gpnn_choose_cost(size_t m, size_t d)
+{
+  const double n = (double)m, inputs = (double)d;
+  return 12 + 1.2 * inputs + 0.65 * n + n * n * inputs / 65e3 + n * n * n / 350e3;
+}
+
+bool gpnn_choice_affords(const struct gpnn_choice *c, size_t m, size_t n_members)
+{
+  double budget = c->options->budget;
+  return budget == 0 || gpnn_choose_cost(m, c->dataset->d) * (double)n_members <= budget;
+}
+
+/* Takes all numbers below the number of rows, and the next larger one, as far as they are
+ * affordable: one at least. */
 static void set_counts(struct gpnn_choice *c)
 {
   if (!c->options->neighbours) {
@@ -222,6 +235,7 @@ static void set_counts(struct gpnn_choice *c)
     return;
   }
   while (c->n_counts < c->head->n_counts) {
+    if (c->n_counts > 0 && !gpnn_choice_affords(c, c->head->counts[c->n_counts], 1)) break;
     c->counts[c->n_counts] = c->head->counts[c->n_counts];
     if (c->counts[c->n_counts++] >= c->dataset->n) break;
   }

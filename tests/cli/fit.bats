@@ -173,6 +173,23 @@ fit() {
   assert_below 2 "$(grep -o 'by loo of [0-9]*' log | sort -u | wc -l)"
 }
 
+@test "--budget is not exceeded, by neighbours or by members" {
+  gpnn-simulate data --dimension 3 -n 4000 -o t.tsv
+  gpnn-index -q -o t.gpi t.tsv
+  for budget in 1 45 60 100; do
+    gpnn-fit -v --budget $budget -o t.par t.gpi 2>tried
+    # Equation 5.13 of gpnn-methods(7); the fewest neighbours are always tried.
+    awk -v budget=$budget '
+      $1 == "neighbours" && !m { m = $2 }
+      $1 == "member" { members++ }
+      END {
+        cost = (1 + members) * (12 + 1.2 * 3 + 0.65 * m + 3 * m ^ 2 / 65000 + m ^ 3 / 350000)
+        exit !(cost <= budget || m == 16 && !members)
+      }' t.par
+    ! grep -E "tried .* (128|256|400) neighbours" tried || return
+  done
+}
+
 @test "threads change no byte of what is chosen" {
   fit -j 1 >one.par
   fit -j 4 >four.par
