@@ -18,7 +18,7 @@ static void write_value(struct sheet *sheet, const struct gpnn_axis *axis, const
     const char *level = gpnn_axis_level(axis, (size_t)value, &length);
     sheet_bytes(sheet, name, level, length);
   } else if (axis->kind == GPNN_AXIS_DATE) {
-    sheet_text(sheet, name, gpnn_date_write(date, value));
+    sheet_text(sheet, name, gpnn_date_write(date, gpnn_axis_shown(axis, value)));
   } else {
     sheet_number(sheet, name, gpnn_axis_shown(axis, value));
   }

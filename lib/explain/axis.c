@@ -168,7 +168,7 @@ double gpnn_axis_value(const struct gpnn_axis *axis, size_t row)
 
 double gpnn_axis_shown(const struct gpnn_axis *axis, double value)
 {
-  if (axis->kind != GPNN_AXIS_NUMBER) return value;
+  if (axis->kind != GPNN_AXIS_NUMBER && axis->kind != GPNN_AXIS_DATE) return value;
   return gpnn_scaling_undo_steps(&axis->view->scaling, axis->view->coordinates[axis->place].feature,
                                  value);
 }

@@ -289,6 +289,13 @@ make_columns() {
   gpnn-explain effect -x day --points 6 -p t.par t.gpi >day.tsv
   column day day.tsv | grep -vqE '^2020-[0-9]{2}-[0-9]{2}$' && complain 'no date'
   gpnn-plot effect --script day.tsv | grep -q "^set xtics ('2020-"
+  # A step has changed what the model sees of dates with a long tail, and not what a user sees.
+  awk 'BEGIN { for (i = 1; i <= 300; i++) print "@" int(exp(i / 30)) * 86400 }' | date -u -f - +%F >days
+  { echo day; cat days; } | paste train.tsv - | awk -F '\t' -v OFS='\t' '{ print $1, $2, $6, $4, $5 }' >tail.tsv
+  gpnn-index -q --tails compress --one-hot kind --date day --period hour=24 -o tail.gpi tail.tsv
+  gpnn-fit -q --effort fast tail.gpi >tail.par
+  gpnn-explain effect -x day --points 6 -p tail.par tail.gpi >tail.tsv
+  assert_equal "$(column day tail.tsv | sort | sed -n '1p; $p' | paste -sd ' ')" "$(sed -n '1p; $p' days | paste -sd ' ')"
   gpnn-explain effect -x hour --points 24 -p t.par t.gpi >hour.tsv
   assert_equal "$(column hour hour.tsv | head -n 3 | paste -sd ' ')" '0 1 2'
 }

@@ -56,9 +56,10 @@ struct gpnn_training_options {
       *given; /* borrowed: mean and sd of each, instead of those of its rows */
 };
 
-#define GPNN_TRAINING_OPTIONS_INIT                                          \
-  {                                                                         \
-    GPNN_SCALING_SCALE, 1e-5, true, GPNN_TAILS_AUTO, true, 0, 1, 1, 0, NULL \
+#define GPNN_TRAINING_OPTIONS_INIT                                                 \
+  {                                                                                \
+    .standardise = GPNN_SCALING_SCALE, .whiten_eps = 1e-5, .limits = true,         \
+    .tails = GPNN_TAILS_AUTO, .default_calibration = true, .seed = 1, .threads = 1 \
   }
 
 /* More different values than a target of numbers has that may be meant to be classes. */
