@@ -2,8 +2,9 @@
  * axis: the values of a column of the table, and rows that are given others.
  *
  * Values are numbers: of a column of numbers or dates (days, table/date.h) as the steps leave them
- * (dataset/steps.h), which may differ from those of the table; of a period the place in it; of a category the ranks of its levels, from 0.  A coded category counts
- * as the numbers that its levels became.
+ * (dataset/steps.h), which may differ from those of the table; of a period the place in it; of a
+ * category the ranks of its levels, from 0.  A coded category counts as the numbers that its levels
+ * became.
  *
  * Calling sequence: gpnn_axis_init(), the other functions any number of times, gpnn_axis_release().
  * Threads: one at a time.
