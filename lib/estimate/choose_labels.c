@@ -32,16 +32,6 @@ static bool is_large(const struct gpnn_choice *c)
   return c->dataset->n > LARGE / c->dataset->d;
 }
 
-static bool kernel_is_open(const struct gpnn_choice *c)
-{
-  return c->options->kernel;
-}
-
-static bool kernel_is_given(const struct gpnn_choice *c)
-{
-  return !c->options->kernel;
-}
-
 static bool kernel_is_open_in_large(const struct gpnn_choice *c)
 {
   return c->options->kernel && is_large(c);
@@ -50,16 +40,6 @@ static bool kernel_is_open_in_large(const struct gpnn_choice *c)
 static bool kernel_is_open_in_small(const struct gpnn_choice *c)
 {
   return c->options->kernel && !is_large(c);
-}
-
-static bool isotropic_is_open(const struct gpnn_choice *c)
-{
-  return c->tries_isotropic;
-}
-
-static bool is_thorough(const struct gpnn_choice *c)
-{
-  return c->options->effort == GPNN_EFFORT_THOROUGH;
 }
 
 static bool rival_is_open(const struct gpnn_choice *c)
@@ -103,11 +83,6 @@ static bool k_is_open(const struct gpnn_choice *c)
 }
 
 /* ---- what the scores suggest ---------------------------------------------------------------- */
-
-static bool has_best(const struct gpnn_choice *c)
-{
-  return gpnn_choice_best(c) != NULL;
-}
 
 /* Values and scores of inputs need lengthscales of their own, which take time. */
 static bool may_see_both(const struct gpnn_choice *c)

@@ -10,21 +10,6 @@ enum { N_COUNTS = sizeof counts / sizeof *counts, FIRST_COUNTS = 3 };
 
 /* ---- what is open --------------------------------------------------------------------------- */
 
-static bool kernel_is_open(const struct gpnn_choice *c)
-{
-  return c->options->kernel;
-}
-
-static bool kernel_is_given(const struct gpnn_choice *c)
-{
-  return !c->options->kernel;
-}
-
-static bool isotropic_is_open(const struct gpnn_choice *c)
-{
-  return c->tries_isotropic;
-}
-
 static bool both_are_open(const struct gpnn_choice *c)
 {
   return c->tries_isotropic && c->options->kernel;
@@ -49,11 +34,6 @@ static bool rotated_kernel_is_open(const struct gpnn_choice *c)
 static bool goes_on(const struct gpnn_choice *c)
 {
   return c->early_steps < c->start.steps;
-}
-
-static bool is_thorough(const struct gpnn_choice *c)
-{
-  return c->options->effort == GPNN_EFFORT_THOROUGH;
 }
 
 static bool others_are_open(const struct gpnn_choice *c)
@@ -87,11 +67,6 @@ static bool k_is_open_beyond_128(const struct gpnn_choice *c)
 }
 
 /* ---- what the scores suggest ---------------------------------------------------------------- */
-
-static bool has_best(const struct gpnn_choice *c)
-{
-  return gpnn_choice_best(c) != NULL;
-}
 
 static bool best_is_not_plain(const struct gpnn_choice *c)
 {
@@ -486,7 +461,7 @@ static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_choose_trial *b
   bool by_blocks = best->candidate.objective == GPNN_OBJECTIVE_BLOCK;
   if (!best->candidate.exact && (by_blocks || gpnn_choice_rows_left(c, fit.rows) == fit.rows))
     return GPNN_OK;
-  if (given->effort == GPNN_EFFORT_THOROUGH) fit.rows = c->dataset->n;
+  if (is_thorough(c)) fit.rows = c->dataset->n;
   enum gpnn_status status = gpnn_choice_fit(c, NULL, &fit, &trial, err);
   if (status == GPNN_OK) {
     struct gpnn_parameters *params = best->params;

@@ -135,7 +135,7 @@ static void take_candidates(struct pool *p, const struct gpnn_choice *c)
 {
   enum { FEW = 3 };
   struct gpnn_choose_trial *next = gpnn_choice_best(c);
-  bool is_dear = !next->candidate.exact && c->options->effort != GPNN_EFFORT_THOROUGH &&
+  bool is_dear = !next->candidate.exact && !is_thorough(c) &&
                  next->params->neighbours > c->counts[gpnn_choice_first_counts(c) - 1];
   p->n = is_dear ? c->n : c->n_drawn;
   for (; p->n_candidates < (is_dear ? FEW : MOST) && next != NULL; next = next_best(p))
@@ -337,7 +337,7 @@ static bool pays(const struct pool *p, const struct score *many, const struct sc
 {
   enum { FEW_ROWS = 500 };
   /* Much effort is willing to wait for predictions as well. */
-  const double least = p->choice->options->effort == GPNN_EFFORT_THOROUGH ? 0.004 : 0.015;
+  const double least = is_thorough(p->choice) ? 0.004 : 0.015;
   double standard_error;
   if (!many->possible || !(many->square <= few->square)) return false;
   double gain = gpnn_mean_difference(p->n, few->loss, many->loss, &standard_error);

@@ -252,6 +252,32 @@ struct gpnn_choose_trial *gpnn_choice_of_other_kernel(const struct gpnn_choice *
  */
 bool gpnn_choice_stack_view(const struct gpnn_choice *c, size_t t, struct gpnn_parameters *view);
 
+/* What rows of both tables ask. */
+static inline bool kernel_is_open(const struct gpnn_choice *c)
+{
+  return c->options->kernel;
+}
+
+static inline bool kernel_is_given(const struct gpnn_choice *c)
+{
+  return !c->options->kernel;
+}
+
+static inline bool isotropic_is_open(const struct gpnn_choice *c)
+{
+  return c->tries_isotropic;
+}
+
+static inline bool is_thorough(const struct gpnn_choice *c)
+{
+  return c->options->effort == GPNN_EFFORT_THOROUGH;
+}
+
+static inline bool has_best(const struct gpnn_choice *c)
+{
+  return gpnn_choice_best(c) != NULL;
+}
+
 /* ---- choose_rows.c ------------------------------------------------------------------------ */
 
 /* The rows of a choice: all of a dataset, or a sample of them. */
