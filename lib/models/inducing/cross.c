@@ -1,5 +1,7 @@
-
 #include "models/inducing/cross.h"
+
+#include <string.h>
+
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
 
@@ -89,6 +91,28 @@ void gpnn_cross_covariances(const struct gpnn_cross *cross, const struct gpnn_cr
   if (with_slope) multiply_by(n * p->m, cross->kernelscale, tile->slope);
 }
 
+size_t gpnn_cross_n_tiles(size_t n)
+{
+  return (n + GPNN_CROSS_TILE - 1) / GPNN_CROSS_TILE;
+}
+
+size_t gpnn_cross_tile_rows(size_t n, size_t tile)
+{
+  size_t left = n - tile * GPNN_CROSS_TILE;
+  return left < GPNN_CROSS_TILE ? left : GPNN_CROSS_TILE;
+}
+
+void gpnn_cross_fill(const struct gpnn_cross *cross, const struct gpnn_cross_points *points,
+                     const struct gpnn_cross_tile *tile, double *k)
+{
+  size_t m = cross->problem.m;
+  for (size_t t = 0; t < gpnn_cross_n_tiles(points->n); t++) {
+    size_t first = t * GPNN_CROSS_TILE, n = gpnn_cross_tile_rows(points->n, t);
+    gpnn_cross_covariances(cross, points, first, n, false, tile);
+    memcpy(k + first * m, tile->k, n * m * sizeof *k);
+  }
+}
+
 /* Sums of the rows and of the columns of P, n by m. */
 static void sum_both_ways(size_t n, size_t m, const double *p, double *rows, double *columns)
 {
@@ -131,4 +155,18 @@ double gpnn_cross_contract(const struct gpnn_cross *cross, const struct gpnn_cro
     for (size_t l = 0; l < p->d; l++)
       gradient[group_of(p, l)] += tile->moment[i * p->d + l] * tile->scaled[i * p->d + l];
   return sum;
+}
+
+void gpnn_cross_contract_inducing(const struct gpnn_cross *cross,
+                                  const struct gpnn_cross_tile *tile, const double *adjoint,
+                                  double *gradient)
+{
+  const struct gpnn_cross_points points = gpnn_cross_inducing(cross);
+  size_t m = cross->problem.m;
+  for (size_t t = 0; t < gpnn_cross_n_tiles(m); t++) {
+    size_t first = t * GPNN_CROSS_TILE, n = gpnn_cross_tile_rows(m, t);
+    gpnn_cross_covariances(cross, &points, first, n, true, tile);
+    memcpy(tile->adjoint, adjoint + first * m, n * m * sizeof *adjoint);
+    gradient[cross->problem.n_lengthscales] += gpnn_cross_contract(cross, tile, n, gradient);
+  }
 }

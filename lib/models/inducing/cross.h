@@ -85,6 +85,14 @@ void gpnn_cross_covariances(const struct gpnn_cross *cross, const struct gpnn_cr
                             size_t first, size_t n, bool with_slope,
                             const struct gpnn_cross_tile *tile);
 
+/* How many tiles 'n' rows are, and how many of the rows are in one of them. */
+size_t gpnn_cross_n_tiles(size_t n);
+size_t gpnn_cross_tile_rows(size_t n, size_t tile);
+
+/* Writes the covariances of all 'points' with the inducing inputs to 'k' (n by m), tile by tile. */
+void gpnn_cross_fill(const struct gpnn_cross *cross, const struct gpnn_cross_points *points,
+                     const struct gpnn_cross_tile *tile, double *k);
+
 /*
  * After gpnn_cross_covariances() of n rows, adds to 'gradient' (n_lengthscales) the sum over rows i
  * and inducing inputs j of adjoint_ij slope_ij (x_il - z_jl)^2 / lengthscale_l^2, by expanding the
@@ -93,6 +101,12 @@ void gpnn_cross_covariances(const struct gpnn_cross *cross, const struct gpnn_cr
  */
 double gpnn_cross_contract(const struct gpnn_cross *cross, const struct gpnn_cross_tile *tile,
                            size_t n, double *gradient);
+
+/* The same for the inducing inputs as rows, whose adjoints are 'adjoint' (m by m), with what they
+ * say of the logarithm of the kernel scale: 'gradient' has n_lengthscales + 1 numbers. */
+void gpnn_cross_contract_inducing(const struct gpnn_cross *cross,
+                                  const struct gpnn_cross_tile *tile, const double *adjoint,
+                                  double *gradient);
 
 /* The inducing inputs as points. */
 struct gpnn_cross_points gpnn_cross_inducing(const struct gpnn_cross *cross);

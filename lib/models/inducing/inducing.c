@@ -236,11 +236,7 @@ static void fill_diagonal(void *context, double *b)
   const struct gpnn_cross *cross = &diagonal->g->cross;
   const struct gpnn_cross_points points = gpnn_cross_inducing(cross);
   size_t m = cross->problem.m;
-  for (size_t first = 0; first < m; first += GPNN_CROSS_TILE) {
-    size_t n = m - first < GPNN_CROSS_TILE ? m - first : GPNN_CROSS_TILE;
-    gpnn_cross_covariances(cross, &points, first, n, false, diagonal->tile);
-    memcpy(b + first * m, diagonal->tile->k, n * m * sizeof *b);
-  }
+  gpnn_cross_fill(cross, &points, diagonal->tile, b);
   for (size_t j = 0; j < m; j++) b[j * m + j] += exp(diagonal->rho[j]);
 }
 
@@ -372,13 +368,8 @@ static enum gpnn_status fill_covariances(const struct gpnn_cross *cross, size_t 
 {
   const struct gpnn_cross_points points = {.n = n, .x = x};
   struct gpnn_cross_tile tile = {0};
-  size_t m = cross->problem.m;
-  enum gpnn_status status = gpnn_cross_tile_new(&tile, m, cross->problem.d, err);
-  for (size_t first = 0; first < n && status == GPNN_OK; first += GPNN_CROSS_TILE) {
-    size_t rows = n - first < GPNN_CROSS_TILE ? n - first : GPNN_CROSS_TILE;
-    gpnn_cross_covariances(cross, &points, first, rows, false, &tile);
-    memcpy(k + first * m, tile.k, rows * m * sizeof *k);
-  }
+  enum gpnn_status status = gpnn_cross_tile_new(&tile, cross->problem.m, cross->problem.d, err);
+  if (status == GPNN_OK) gpnn_cross_fill(cross, &points, &tile, k);
   gpnn_cross_tile_release(&tile);
   return status;
 }

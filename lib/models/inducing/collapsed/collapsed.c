@@ -90,11 +90,7 @@ static void fill_inducing(void *collapsed, double *k)
   struct gpnn_collapsed *c = collapsed;
   const struct gpnn_cross_points points = gpnn_cross_inducing(&c->cross);
   size_t m = c->cross.problem.m;
-  for (size_t first = 0; first < m; first += GPNN_CROSS_TILE) {
-    size_t n = m - first < GPNN_CROSS_TILE ? m - first : GPNN_CROSS_TILE;
-    gpnn_cross_covariances(&c->cross, &points, first, n, false, &c->tile[0]);
-    memcpy(k + first * m, c->tile[0].k, n * m * sizeof *k);
-  }
+  gpnn_cross_fill(&c->cross, &points, &c->tile[0], k);
   for (size_t j = 0; j < m; j++) k[j * m + j] += c->data.jitter * c->cross.kernelscale;
 }
 
@@ -116,18 +112,13 @@ struct rows {
   size_t first, n;
 };
 
-static size_t tile_rows(const struct rows *rows, size_t tile)
-{
-  size_t left = rows->n - tile * GPNN_CROSS_TILE;
-  return left < GPNN_CROSS_TILE ? left : GPNN_CROSS_TILE;
-}
-
 /* The covariances of a tile, and in its columns of the block what L^-1 makes of them. */
 static void whiten(const struct rows *rows, size_t thread, size_t tile, bool with_slope)
 {
   struct gpnn_collapsed *c = rows->c;
   const struct gpnn_cross_points points = {.n = c->data.n, .x = c->data.x};
-  size_t m = c->cross.problem.m, at = tile * GPNN_CROSS_TILE, n = tile_rows(rows, tile);
+  size_t m = c->cross.problem.m, at = tile * GPNN_CROSS_TILE,
+         n = gpnn_cross_tile_rows(rows->n, tile);
   gpnn_cross_covariances(&c->cross, &points, rows->first + at, n, with_slope, &c->tile[thread]);
   memcpy(c->block + at * m, c->tile[thread].k, n * m * sizeof *c->block);
   gpnn_cholesky_forward(m, c->factor, n, c->block + at * m);
@@ -159,7 +150,7 @@ static void sum_rows(struct gpnn_collapsed *c)
   memset(c->moment, 0, m * sizeof *c->moment);
   for (size_t first = 0; first < c->data.n; first += BLOCK) {
     struct rows rows = {c, first, c->data.n - first < BLOCK ? c->data.n - first : BLOCK};
-    size_t n_tiles = (rows.n + GPNN_CROSS_TILE - 1) / GPNN_CROSS_TILE;
+    size_t n_tiles = gpnn_cross_n_tiles(rows.n);
     gpnn_threads_each((int)c->n_tiles, n_tiles, 1, whiten_tile, &rows);
     gpnn_threads_each(c->data.threads, (m + PANEL - 1) / PANEL, 1, add_products, &rows);
     cblas_dgemv(CblasColMajor, CblasNoTrans, (int)m, (int)rows.n, 1, c->block, (int)m,
@@ -236,7 +227,8 @@ static void differentiate_tile(void *context, size_t thread, size_t tile)
   const struct rows *rows = context;
   struct gpnn_collapsed *c = rows->c;
   const struct gpnn_cross_tile *own = &c->tile[thread];
-  size_t m = c->cross.problem.m, at = tile * GPNN_CROSS_TILE, n = tile_rows(rows, tile);
+  size_t m = c->cross.problem.m, at = tile * GPNN_CROSS_TILE,
+         n = gpnn_cross_tile_rows(rows->n, tile);
   size_t width = c->cross.problem.n_lengthscales;
   const double *a = c->block + at * m;
   double *partial = c->partial + tile * (width + 1);
@@ -258,7 +250,7 @@ static void differentiate_rows(struct gpnn_collapsed *c, double *gradient)
   size_t width = c->cross.problem.n_lengthscales + 1;
   for (size_t first = 0; first < c->data.n; first += BLOCK) {
     struct rows rows = {c, first, c->data.n - first < BLOCK ? c->data.n - first : BLOCK};
-    size_t n_tiles = (rows.n + GPNN_CROSS_TILE - 1) / GPNN_CROSS_TILE;
+    size_t n_tiles = gpnn_cross_n_tiles(rows.n);
     gpnn_threads_each((int)c->n_tiles, n_tiles, 1, differentiate_tile, &rows);
     for (size_t t = 0; t < n_tiles; t++)
       for (size_t j = 0; j < width; j++) gradient[j] += c->partial[t * width + j];
@@ -268,15 +260,8 @@ static void differentiate_rows(struct gpnn_collapsed *c, double *gradient)
 /* The same of the inducing inputs. */
 static void differentiate_inducing(struct gpnn_collapsed *c, double *gradient)
 {
-  const struct gpnn_cross_points points = gpnn_cross_inducing(&c->cross);
-  const struct gpnn_cross_tile *tile = &c->tile[0];
   size_t m = c->cross.problem.m, width = c->cross.problem.n_lengthscales;
-  for (size_t first = 0; first < m; first += GPNN_CROSS_TILE) {
-    size_t n = m - first < GPNN_CROSS_TILE ? m - first : GPNN_CROSS_TILE;
-    gpnn_cross_covariances(&c->cross, &points, first, n, true, tile);
-    memcpy(tile->adjoint, c->adjoint + first * m, n * m * sizeof *tile->adjoint);
-    gradient[width] += gpnn_cross_contract(&c->cross, tile, n, gradient);
-  }
+  gpnn_cross_contract_inducing(&c->cross, &c->tile[0], c->adjoint, gradient);
   gradient[width] += c->data.jitter * c->cross.kernelscale * trace(m, c->adjoint);
 }
 

@@ -91,11 +91,7 @@ static void fill_inducing(void *svgp, double *k)
   struct svgp *s = svgp;
   const struct gpnn_cross_points points = gpnn_cross_inducing(&s->cross);
   size_t m = s->cross.problem.m;
-  for (size_t first = 0; first < m; first += GPNN_CROSS_TILE) {
-    size_t n = m - first < GPNN_CROSS_TILE ? m - first : GPNN_CROSS_TILE;
-    gpnn_cross_covariances(&s->cross, &points, first, n, false, &s->tile[0]);
-    memcpy(k + first * m, s->tile[0].k, n * m * sizeof *k);
-  }
+  gpnn_cross_fill(&s->cross, &points, &s->tile[0], k);
   for (size_t j = 0; j < m; j++) k[j * m + j] += s->data->jitter * s->cross.kernelscale;
 }
 
@@ -123,17 +119,6 @@ struct rows {
   double weight; /* of each row: how many of all it stands for */
 };
 
-static size_t tile_rows(const struct rows *rows, size_t tile)
-{
-  size_t left = rows->n - tile * GPNN_CROSS_TILE;
-  return left < GPNN_CROSS_TILE ? left : GPNN_CROSS_TILE;
-}
-
-static size_t n_tiles_of(const struct rows *rows)
-{
-  return (rows->n + GPNN_CROSS_TILE - 1) / GPNN_CROSS_TILE;
-}
-
 static double target_of(const struct rows *rows, size_t i)
 {
   const uint64_t *row = rows->points.row;
@@ -144,7 +129,8 @@ static void whiten_tile(void *context, size_t thread, size_t tile)
 {
   const struct rows *rows = context;
   struct svgp *s = rows->s;
-  size_t m = s->cross.problem.m, at = tile * GPNN_CROSS_TILE, n = tile_rows(rows, tile);
+  size_t m = s->cross.problem.m, at = tile * GPNN_CROSS_TILE,
+         n = gpnn_cross_tile_rows(rows->n, tile);
   gpnn_cross_covariances(&s->cross, &rows->points, rows->first + at, n, false, &s->tile[thread]);
   memcpy(s->block + at * m, s->tile[thread].k, n * m * sizeof *s->block);
   gpnn_cholesky_forward(m, s->factor, n, s->block + at * m);
@@ -152,7 +138,7 @@ static void whiten_tile(void *context, size_t thread, size_t tile)
 
 static void whiten_block(struct rows *rows)
 {
-  gpnn_threads_each((int)rows->s->n_tiles, n_tiles_of(rows), 1, whiten_tile, rows);
+  gpnn_threads_each((int)rows->s->n_tiles, gpnn_cross_n_tiles(rows->n), 1, whiten_tile, rows);
 }
 
 /* Adds to PANEL columns of 'products' those of 'left' and the block. */
@@ -293,7 +279,8 @@ static void differentiate_tile(void *context, size_t thread, size_t tile)
   const struct rows *rows = context;
   struct svgp *s = rows->s;
   const struct gpnn_cross_tile *own = &s->tile[thread];
-  size_t m = s->cross.problem.m, at = tile * GPNN_CROSS_TILE, n = tile_rows(rows, tile);
+  size_t m = s->cross.problem.m, at = tile * GPNN_CROSS_TILE,
+         n = gpnn_cross_tile_rows(rows->n, tile);
   size_t width = s->cross.problem.n_lengthscales;
   double *partial = s->partial + tile * (width + 1);
   for (size_t i = at; i < at + n; i++) {
@@ -315,8 +302,8 @@ static void visit_gradient(struct rows *rows, double *sums)
   struct svgp *s = rows->s;
   size_t width = s->cross.problem.n_lengthscales + 1;
   add_misfits(rows, sums);
-  gpnn_threads_each((int)s->n_tiles, n_tiles_of(rows), 1, differentiate_tile, rows);
-  for (size_t t = 0; t < n_tiles_of(rows); t++)
+  gpnn_threads_each((int)s->n_tiles, gpnn_cross_n_tiles(rows->n), 1, differentiate_tile, rows);
+  for (size_t t = 0; t < gpnn_cross_n_tiles(rows->n); t++)
     for (size_t j = 0; j < width; j++) sums[GRADIENT + j] += s->partial[t * width + j];
   share_panels(rows, add_adjoints);
 }
@@ -337,16 +324,9 @@ static void make_inducing_adjoint(struct svgp *s)
 /* The derivatives by way of Kuu. */
 static void differentiate_inducing(struct svgp *s, double *gradient)
 {
-  const struct gpnn_cross_points points = gpnn_cross_inducing(&s->cross);
-  const struct gpnn_cross_tile *tile = &s->tile[0];
   size_t m = s->cross.problem.m, width = s->cross.problem.n_lengthscales;
   make_inducing_adjoint(s);
-  for (size_t first = 0; first < m; first += GPNN_CROSS_TILE) {
-    size_t n = m - first < GPNN_CROSS_TILE ? m - first : GPNN_CROSS_TILE;
-    gpnn_cross_covariances(&s->cross, &points, first, n, true, tile);
-    memcpy(tile->adjoint, s->products + first * m, n * m * sizeof *tile->adjoint);
-    gradient[width] += gpnn_cross_contract(&s->cross, tile, n, gradient);
-  }
+  gpnn_cross_contract_inducing(&s->cross, &s->tile[0], s->products, gradient);
   for (size_t j = 0; j < m; j++)
     gradient[width] += s->data->jitter * s->cross.kernelscale * s->products[j * (m + 1)];
 }

@@ -96,23 +96,12 @@ struct filling {
   double *k;
 };
 
-static size_t rows_of_tile(size_t n, size_t tile)
-{
-  size_t first = tile * GPNN_CROSS_TILE;
-  return n - first < GPNN_CROSS_TILE ? n - first : GPNN_CROSS_TILE;
-}
-
-static size_t tiles_of(size_t n)
-{
-  return (n + GPNN_CROSS_TILE - 1) / GPNN_CROSS_TILE;
-}
-
 static void fill_tile(void *context, size_t thread, size_t piece)
 {
   const struct filling *f = context;
   const struct gpnn_diag_problem *p = &f->diag->problem;
   const struct gpnn_cross_tile *tile = &f->diag->tile[thread];
-  size_t first = piece * GPNN_CROSS_TILE, n = rows_of_tile(p->m, piece);
+  size_t first = piece * GPNN_CROSS_TILE, n = gpnn_cross_tile_rows(p->m, piece);
   gpnn_cross_covariances(&f->diag->kernel, &f->points, first, n, false, tile);
   memcpy(f->k + first * p->m, tile->k, n * p->m * sizeof *f->k);
   for (size_t i = first; i < first + n && f->point != NULL; i++)
@@ -123,7 +112,7 @@ void gpnn_diag_fill(struct gpnn_diag *diag, const double *point, double *k)
 {
   const struct gpnn_diag_problem *p = &diag->problem;
   struct filling f = {diag, {p->m, p->z, NULL}, point, k};
-  gpnn_threads_each((int)diag->n_tiles, tiles_of(p->m), 1, fill_tile, &f);
+  gpnn_threads_each((int)diag->n_tiles, gpnn_cross_n_tiles(p->m), 1, fill_tile, &f);
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -153,8 +142,6 @@ void gpnn_diag_add_product(struct gpnn_diag *diag, size_t n, double sign)
                     &r);
 }
 
-/* Works through 'total' rows block by block, and adds what tiles leave, in their order, to 'sum'.
- */
 struct multiplication {
   size_t n, m;
   const double *a, *b;
@@ -167,15 +154,15 @@ static void multiply_tile(void *context, size_t thread, size_t piece)
   const struct multiplication *p = context;
   int m = (int)p->m;
   size_t at = piece * GPNN_CROSS_TILE * p->m;
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows_of_tile(p->n, piece), m, m, 1,
-              p->a + at, m, p->b, m, 0, p->to + at, m);
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)gpnn_cross_tile_rows(p->n, piece), m,
+              m, 1, p->a + at, m, p->b, m, 0, p->to + at, m);
 }
 
 void gpnn_diag_multiply(const struct gpnn_diag *diag, size_t n, const double *a, const double *b,
                         double *to)
 {
   struct multiplication p = {n, diag->problem.m, a, b, to};
-  gpnn_threads_each(diag->problem.threads, tiles_of(n), 1, multiply_tile, &p);
+  gpnn_threads_each(diag->problem.threads, gpnn_cross_n_tiles(n), 1, multiply_tile, &p);
 }
 
 void gpnn_diag_symmetrise(struct gpnn_diag *diag)
@@ -202,7 +189,7 @@ struct gpnn_diag_piece gpnn_diag_begin(const struct gpnn_diag_pass *pass, size_t
 {
   struct gpnn_diag_piece begun = {.tile = &pass->diag->tile[thread],
                                   .first = pass->first + piece * GPNN_CROSS_TILE,
-                                  .n = rows_of_tile(pass->n, piece),
+                                  .n = gpnn_cross_tile_rows(pass->n, piece),
                                   .partial = pass->partial + piece * pass->size};
   memset(begun.partial, 0, pass->size * sizeof *begun.partial);
   gpnn_cross_covariances(&pass->diag->kernel, &pass->points, begun.first, begun.n, with_slope,
@@ -217,8 +204,8 @@ void gpnn_diag_pass_over(struct gpnn_diag_pass *pass, size_t total, gpnn_threads
   for (pass->first = 0; pass->first < total; pass->first += GPNN_DIAG_BLOCK) {
     size_t left = total - pass->first;
     pass->n = left < GPNN_DIAG_BLOCK ? left : GPNN_DIAG_BLOCK;
-    gpnn_threads_each((int)diag->n_tiles, tiles_of(pass->n), 1, step, pass);
-    for (size_t t = 0; t < tiles_of(pass->n); t++)
+    gpnn_threads_each((int)diag->n_tiles, gpnn_cross_n_tiles(pass->n), 1, step, pass);
+    for (size_t t = 0; t < gpnn_cross_n_tiles(pass->n); t++)
       for (size_t i = 0; i < pass->size; i++) sum[i] += pass->partial[t * pass->size + i];
     if (pass->keeps_rows) gpnn_diag_add_product(diag, pass->n, 1);
   }
