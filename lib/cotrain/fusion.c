@@ -95,13 +95,13 @@ static enum gpnn_status check_covariance(size_t n, const double *matrix, const c
                                          double *scratch, struct gpnn_error *err)
 {
   struct answered answered = {n, matrix};
-  double largest = 0, jitter;
+  double largest = 0;
   if (matrix == NULL) return GPNN_OK;
   enum gpnn_status status = check_numbers(n * n, matrix, what, err);
   if (status != GPNN_OK) return status;
   for (size_t i = 0; i < n; i++) largest = fmax(largest, matrix[i * n + i]);
   copy_matrix(&answered, scratch);
-  status = gpnn_cholesky_factor(n, scratch, NULL, largest, copy_matrix, &answered, &jitter, NULL);
+  status = gpnn_cholesky_factor(n, scratch, NULL, largest, copy_matrix, &answered, NULL, NULL);
   if (status == GPNN_OK) return status;
   return gpnn_fail(err, GPNN_EDATA, "%s is not positive definite", what);
 }
@@ -184,10 +184,9 @@ static enum gpnn_status factor(const struct system *s, size_t n, double *matrix,
                                void (*fill)(void *context, double *matrix), void *context,
                                struct gpnn_error *err)
 {
-  double jitter;
   fill(context, matrix);
-  enum gpnn_status status = gpnn_cholesky_factor(n, matrix, NULL, s->covariance->kernelscale, fill,
-                                                 context, &jitter, err);
+  enum gpnn_status status =
+      gpnn_cholesky_factor(n, matrix, NULL, s->covariance->kernelscale, fill, context, NULL, err);
   if (status == GPNN_OK) return status;
   return gpnn_prefix(err, status, "%zu training rows and %zu answers", s->n, s->q);
 }

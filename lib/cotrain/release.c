@@ -54,9 +54,8 @@ static void give_up(void *context, double *k)
 /* Factors M, its lower triangle, with nothing added to it. */
 static enum gpnn_status factor(struct gpnn_release *r, struct gpnn_error *err)
 {
-  double jitter;
   copy_lower(r->q, r->m, r->factor);
-  return gpnn_cholesky_factor(r->q, r->factor, NULL, 1, give_up, NULL, &jitter, err);
+  return gpnn_cholesky_factor(r->q, r->factor, NULL, 1, give_up, NULL, NULL, err);
 }
 
 /* Writes A_j' M^-1 A_j of all columns, and returns the largest. */

@@ -121,7 +121,7 @@ static enum gpnn_status factor_with_jitter(const struct matrix *m, double scale,
     tried = factor * scale;
     for (size_t i = 0; i < m->n; i++) *element(m, i, i) += tried;
   }
-  *jitter = tried;
+  if (jitter != NULL) *jitter = tried;
   return GPNN_OK;
 }
 

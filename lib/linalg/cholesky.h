@@ -32,7 +32,7 @@ double gpnn_cholesky_rounding(size_t n);
  * The jitter policy, all of it (gpnn-methods(7), equation 3.10): a pivot that is not greater than
  * gpnn_cholesky_rounding() times its diagonal element of K is positive only by chance.  Then K is
  * computed again with 1e-10 'scale' added to its diagonal, then with 1e-9 'scale', and so on up to
- * 1e-4 'scale'.  '*jitter' is set to what was added, usually 0.
+ * 1e-4 'scale'.  '*jitter' is set to what was added, usually 0; NULL: nobody asks.
  *
  * 'refill' writes the lower triangle of K to 'k' again.  It is called, with 'context', only after a
  * failed attempt, so that usually no copy of K is needed.

@@ -310,7 +310,7 @@ static enum gpnn_status factor_block(struct block *block, struct gpnn_error *err
   const struct drawing *drawing = block->drawing;
   const struct gpnn_joint *joint = drawing->joint;
   size_t total = block->n_given + block->n;
-  double largest = 0, jitter;
+  double largest = 0;
   enum gpnn_status status = choose(&block->chosen, joint, drawing->number, total, block->row, err);
   if (status == GPNN_OK)
     status = covariance_of(joint, drawing->number, &block->chosen, false, block->saved, err);
@@ -321,8 +321,7 @@ static enum gpnn_status factor_block(struct block *block, struct gpnn_error *err
     largest = fmax(largest, fmax(*variance, least * process * process * kernelscale));
   }
   refill(block, block->factor);
-  return gpnn_cholesky_factor(total, block->factor, block->work, largest, refill, block, &jitter,
-                              err);
+  return gpnn_cholesky_factor(total, block->factor, block->work, largest, refill, block, NULL, err);
 }
 
 /* Draws the block's rows from their distribution given the errors of those before them: with the

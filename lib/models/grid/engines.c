@@ -181,15 +181,12 @@ static enum gpnn_status complete_variance(const struct gpnn_grid_posterior *p,
   return status;
 }
 
-static double complete_jitter(const void *state)
-{
-  (void)state;
-  return 0;
-}
-
-const struct gpnn_grid_engine_ops gpnn_grid_complete_ops = {
-    "complete",      true,         complete_make, complete_solve, complete_variance,
-    complete_jitter, complete_free};
+const struct gpnn_grid_engine_ops gpnn_grid_complete_ops = {.name = "complete",
+                                                            .exact_variance = true,
+                                                            .make = complete_make,
+                                                            .solve = complete_solve,
+                                                            .variance = complete_variance,
+                                                            .free = complete_free};
 
 /* ---- dense -------------------------------------------------------------------------------- */
 
@@ -331,30 +328,15 @@ static double dense_jitter(const void *state)
   return ((const struct dense *)state)->jitter;
 }
 
-const struct gpnn_grid_engine_ops gpnn_grid_dense_ops = {
-    "dense", true, dense_make, dense_solve, dense_variance, dense_jitter, dense_free};
+const struct gpnn_grid_engine_ops gpnn_grid_dense_ops = {.name = "dense",
+                                                         .exact_variance = true,
+                                                         .make = dense_make,
+                                                         .solve = dense_solve,
+                                                         .variance = dense_variance,
+                                                         .jitter = dense_jitter,
+                                                         .free = dense_free};
 
 /* ---- latent: conjugate gradients ---------------------------------------------------------- */
-
-static enum gpnn_status latent_make(const struct gpnn_grid_posterior *posterior, void **state,
-                                    struct gpnn_error *err)
-{
-  (void)posterior; /* whose system is all that is needed */
-  (void)err;
-  *state = NULL;
-  return GPNN_OK;
-}
-
-static void latent_free(void *state)
-{
-  (void)state;
-}
-
-static double latent_jitter(const void *state)
-{
-  (void)state;
-  return 0;
-}
 
 /* Whose progress is told. */
 struct told {
@@ -464,4 +446,4 @@ static enum gpnn_status latent_variance(const struct gpnn_grid_posterior *p,
 }
 
 const struct gpnn_grid_engine_ops gpnn_grid_latent_ops = {
-    "latent", false, latent_make, latent_solve, latent_variance, latent_jitter, latent_free};
+    .name = "latent", .solve = latent_solve, .variance = latent_variance};

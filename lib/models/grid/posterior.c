@@ -128,7 +128,8 @@ static enum gpnn_status make_engine(struct gpnn_grid_posterior *p, struct gpnn_e
   struct gpnn_grid_system_options options = p->options.system;
   if (p->ops != &gpnn_grid_latent_ops) options.preconditioner = GPNN_GRID_PRECONDITION_NONE;
   enum gpnn_status status = gpnn_grid_system_new(&p->system, p->grid, p->parameters, &options, err);
-  return status == GPNN_OK ? p->ops->make(p, &p->engine, err) : status;
+  bool has_state = p->ops->make != NULL;
+  return status == GPNN_OK && has_state ? p->ops->make(p, &p->engine, err) : status;
 }
 
 double gpnn_grid_exact_tolerance(const struct gpnn_grid_posterior *p)
@@ -252,8 +253,8 @@ struct gpnn_grid_posterior_report gpnn_grid_posterior_report(const struct gpnn_g
                                               .iterations = p->report.iterations,
                                               .residual = p->report.residual,
                                               .converged = p->report.converged,
-                                              .exact_variance = p->exact_variance,
-                                              .jitter = p->ops->jitter(p->engine)};
+                                              .exact_variance = p->exact_variance};
+  if (p->ops->jitter != NULL) report.jitter = p->ops->jitter(p->engine);
   if (p->ops == &gpnn_grid_latent_ops)
     report.preconditioner = gpnn_grid_system_preconditioner(p->system, &report.rank);
   for (size_t a = 0; a < p->grid->n_factors && p->has_draws; a++)

@@ -24,7 +24,8 @@ struct gpnn_grid_rows {
 struct gpnn_grid_engine_ops {
   const char *name;
   bool exact_variance; /* unless asked for samples */
-  /* Prepares solves; 'state' gets what free() takes. */
+  /* Prepares solves; 'state' gets what free() takes.  NULL: the posterior's system is all that is
+   * needed, and there is nothing to free. */
   enum gpnn_status (*make)(const struct gpnn_grid_posterior *posterior, void **state,
                            struct gpnn_error *err);
   /* Solves A x = b for padded blocks; 'x' has starting values.  Adds to 'report'. */
@@ -35,7 +36,7 @@ struct gpnn_grid_engine_ops {
   enum gpnn_status (*variance)(const struct gpnn_grid_posterior *posterior,
                                const struct gpnn_grid_rows *rows, double *variance,
                                struct gpnn_error *err);
-  double (*jitter)(const void *state);
+  double (*jitter)(const void *state); /* what was added to A; NULL: it never adds any */
   void (*free)(void *state);
 };
 

@@ -247,14 +247,13 @@ static enum gpnn_status invert_diagonal(struct inducing *g, const double *rho,
   size_t m = g->cross.problem.m;
   struct gpnn_cross_tile tile = {0};
   struct diagonal diagonal = {g, &tile, rho};
-  double jitter;
   g->inverse = gpnn_alloc(m, m, sizeof *g->inverse);
   if (g->inverse == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   enum gpnn_status status = gpnn_cross_tile_new(&tile, m, g->cross.problem.d, err);
   if (status == GPNN_OK) {
     fill_diagonal(&diagonal, g->inverse);
     status = gpnn_cholesky_factor(m, g->inverse, NULL, g->cross.kernelscale, fill_diagonal,
-                                  &diagonal, &jitter, err);
+                                  &diagonal, NULL, err);
   }
   gpnn_cross_tile_release(&tile);
   if (status != GPNN_OK) return gpnn_prefix(err, status, "%zu inducing points", m);

@@ -130,14 +130,14 @@ static enum gpnn_status factor(const struct joint *joint, struct weighing *w,
                                const int64_t *neighbours, struct gpnn_error *err)
 {
   struct filling filling = {joint, w};
-  double kernelscale = joint->channel->params->covariance.kernelscale, jitter;
+  double kernelscale = joint->channel->params->covariance.kernelscale;
   for (w->m = 0; w->m < joint->m && neighbours[w->m] >= 0; w->m++) {
     size_t from = (size_t)neighbours[w->m];
     put(joint, joint->channel->data->x + from * joint->d, w->rotated, joint->m, w->columns, w->m);
     w->noise[w->m] = known_noise(joint, from);
   }
   fill(&filling, w->k);
-  return gpnn_cholesky_factor(w->m, w->k, w->work, kernelscale, fill, &filling, &jitter, err);
+  return gpnn_cholesky_factor(w->m, w->k, w->work, kernelscale, fill, &filling, NULL, err);
 }
 
 /* Finds the weights of row begin + i, and with them its shares. */

@@ -109,10 +109,9 @@ static void fill(void *context, double *b)
 static enum gpnn_status factor(struct gpnn_polya_gamma_row *row, const double *omega,
                                struct gpnn_error *err)
 {
-  double jitter;
   for (size_t a = 0; a < row->k; a++) row->root[a] = sqrt(omega[a]);
   fill(row, row->b);
-  return gpnn_cholesky_factor(row->k, row->b, row->work, 1, fill, row, &jitter, err);
+  return gpnn_cholesky_factor(row->k, row->b, row->work, 1, fill, row, NULL, err);
 }
 
 /* Conditions channel 'c' by the factor of B; w and alpha are left as L^-1 D kappa and

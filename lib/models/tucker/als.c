@@ -295,13 +295,13 @@ static void fill_normal(void *context, double *matrix)
 static enum gpnn_status solve_dense(struct step *step, struct gpnn_error *err)
 {
   struct gpnn_tucker_als *a = step->als;
-  double scale = 0, jitter;
+  double scale = 0;
   enum gpnn_status status = sum_rows(step, err);
   if (status != GPNN_OK) return status;
   fill_normal(step, a->normal);
   for (size_t j = 0; j < step->n; j++) scale += a->normal[j * (step->n + 1)] / (double)step->n;
   status = gpnn_cholesky_factor(step->n, a->normal, NULL, scale > 0 ? scale : 1, fill_normal, step,
-                                &jitter, err);
+                                NULL, err);
   if (status != GPNN_OK) return gpnn_prefix(err, status, "least squares on a grid");
   for (size_t j = 0; j < step->n; j++) a->solution[j] = a->total[j] / step->noise;
   gpnn_cholesky_solve(step->n, a->normal, a->solution);
@@ -418,7 +418,7 @@ enum gpnn_status gpnn_tucker_als_gauge(struct gpnn_tucker_als *als, struct gpnn_
                                        size_t l, struct gpnn_error *err)
 {
   size_t q = tucker->shape.q[l];
-  double *root = als->gram, jitter, scale = 0;
+  double *root = als->gram, scale = 0;
   find_gram(als, tucker, l);
   if (tucker->shape.is_diagonal) {
     scale_columns(tucker, l, als->g[l]);
@@ -429,7 +429,7 @@ enum gpnn_status gpnn_tucker_als_gauge(struct gpnn_tucker_als *als, struct gpnn_
   for (size_t k = 0; k < q; k++) scale += root[k * (q + 1)] / (double)q;
   if (scale == 0) return GPNN_OK; /* a factor of zeros */
   enum gpnn_status status =
-      gpnn_cholesky_factor(q, root, NULL, scale, refill_gram, &gram, &jitter, err);
+      gpnn_cholesky_factor(q, root, NULL, scale, refill_gram, &gram, NULL, err);
   if (status != GPNN_OK) return gpnn_prefix(err, status, "dimension %zu of the grid", l + 1);
   gpnn_cholesky_forward(q, root, tucker->shape.m[l], tucker->numbers + tucker->factor[l]);
   for (size_t j = 1; j < q; j++) memset(root + j * q, 0, j * sizeof *root);

@@ -228,9 +228,8 @@ static enum gpnn_status cholesky_of_factors(const struct gpnn_grid_factors *fact
                                             double *matrix, double *work, struct gpnn_error *err)
 {
   struct dense dense = {cells, parameters, factors};
-  double jitter;
   fill(&dense, matrix);
-  return gpnn_cholesky_factor(cells->n, matrix, work, matrix[0], fill, &dense, &jitter, err);
+  return gpnn_cholesky_factor(cells->n, matrix, work, matrix[0], fill, &dense, NULL, err);
 }
 
 /* From 'g', the lower triangle (n by n) of the symmetric matrix of derivatives in the elements of

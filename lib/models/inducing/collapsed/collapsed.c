@@ -97,10 +97,9 @@ static void fill_inducing(void *collapsed, double *k)
 static enum gpnn_status factor_inducing(struct gpnn_collapsed *c, struct gpnn_error *err)
 {
   size_t m = c->cross.problem.m;
-  double jitter;
   fill_inducing(c, c->factor);
-  enum gpnn_status status = gpnn_cholesky_factor(m, c->factor, NULL, c->cross.kernelscale,
-                                                 fill_inducing, c, &jitter, err);
+  enum gpnn_status status =
+      gpnn_cholesky_factor(m, c->factor, NULL, c->cross.kernelscale, fill_inducing, c, NULL, err);
   return status == GPNN_OK ? GPNN_OK : gpnn_prefix(err, status, "%zu inducing points", m);
 }
 
@@ -180,10 +179,10 @@ static double trace(size_t m, const double *matrix)
 static enum gpnn_status solve(struct gpnn_collapsed *c, double *bound, struct gpnn_error *err)
 {
   size_t m = c->cross.problem.m;
-  double noise = c->parameters.noise, n = (double)c->data.n, jitter;
+  double noise = c->parameters.noise, n = (double)c->data.n;
   fill_whitened(c, c->inverse);
   enum gpnn_status status =
-      gpnn_cholesky_factor(m, c->inverse, NULL, 1, fill_whitened, c, &jitter, err);
+      gpnn_cholesky_factor(m, c->inverse, NULL, 1, fill_whitened, c, NULL, err);
   if (status != GPNN_OK) return gpnn_prefix(err, status, "%zu inducing points", m);
   for (size_t j = 0; j < m; j++) c->mean[j] = c->moment[j] / noise;
   gpnn_cholesky_solve(m, c->inverse, c->mean);

@@ -99,13 +99,12 @@ static enum gpnn_status set_parameters(struct svgp *s, const double *log_paramet
                                        struct gpnn_error *err)
 {
   size_t m = s->cross.problem.m, width = s->cross.problem.n_lengthscales;
-  double jitter;
   for (size_t l = 0; l < width; l++) s->lengthscale[l] = exp(log_parameters[l]);
   s->noise = exp(log_parameters[width + 1]);
   gpnn_cross_set(&s->cross, s->lengthscale, exp(log_parameters[width]));
   fill_inducing(s, s->factor);
-  enum gpnn_status status = gpnn_cholesky_factor(m, s->factor, NULL, s->cross.kernelscale,
-                                                 fill_inducing, s, &jitter, err);
+  enum gpnn_status status =
+      gpnn_cholesky_factor(m, s->factor, NULL, s->cross.kernelscale, fill_inducing, s, NULL, err);
   return status == GPNN_OK ? GPNN_OK : gpnn_prefix(err, status, "%zu inducing points", m);
 }
 
@@ -219,10 +218,9 @@ static void copy_precision(void *svgp, double *to)
 static enum gpnn_status solve(struct svgp *s, double *logdet, struct gpnn_error *err)
 {
   size_t m = s->cross.problem.m;
-  double jitter;
   copy_precision(s, s->covariance);
   enum gpnn_status status =
-      gpnn_cholesky_factor(m, s->covariance, NULL, 1, copy_precision, s, &jitter, err);
+      gpnn_cholesky_factor(m, s->covariance, NULL, 1, copy_precision, s, NULL, err);
   if (status != GPNN_OK) return gpnn_prefix(err, status, "%zu inducing points", m);
   *logdet = gpnn_cholesky_logdet(m, s->covariance);
   memcpy(s->mean, s->natural, m * sizeof *s->mean);

@@ -30,13 +30,12 @@ enum gpnn_status gpnn_diag_invert(struct gpnn_diag *diag, const double *point, d
 {
   const struct gpnn_diag_problem *p = &diag->problem;
   struct refilling r = {diag, point};
-  double jitter;
   gpnn_diag_fill(diag, point, diag->inverse);
   cblas_dsymv(CblasColMajor, CblasLower, (int)p->m, 1, diag->inverse, (int)p->m, point, 1, 0,
               diag->kuu_mu, 1);
   for (size_t j = 0; j < p->m; j++) diag->kuu_mu[j] -= exp(point[gpnn_diag_rho(p) + j]) * point[j];
-  enum gpnn_status status = gpnn_cholesky_factor(
-      p->m, diag->inverse, NULL, diag->kernel.kernelscale, refill, &r, &jitter, err);
+  enum gpnn_status status = gpnn_cholesky_factor(p->m, diag->inverse, NULL,
+                                                 diag->kernel.kernelscale, refill, &r, NULL, err);
   if (status != GPNN_OK) return gpnn_prefix(err, status, "inducing points");
   *logdet = gpnn_cholesky_logdet(p->m, diag->inverse);
   gpnn_cholesky_invert(p->m, diag->inverse, NULL);

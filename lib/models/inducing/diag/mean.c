@@ -72,13 +72,12 @@ static enum gpnn_status factor(struct sample *s, struct gpnn_error *err)
 {
   struct gpnn_diag *diag = s->pass.diag;
   size_t m = diag->problem.m;
-  double jitter;
   gpnn_diag_fill(diag, NULL, diag->inverse);
   enum gpnn_status status = gpnn_cholesky_factor(m, diag->inverse, NULL, diag->kernel.kernelscale,
-                                                 refill_kuu, diag, &jitter, err);
+                                                 refill_kuu, diag, NULL, err);
   if (status == GPNN_OK) {
     fill_middle(s, diag->middle);
-    status = gpnn_cholesky_factor(m, diag->middle, NULL, 1, fill_middle, s, &jitter, err);
+    status = gpnn_cholesky_factor(m, diag->middle, NULL, 1, fill_middle, s, NULL, err);
   }
   return status == GPNN_OK ? GPNN_OK : gpnn_prefix(err, status, "inducing points");
 }
