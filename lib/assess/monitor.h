@@ -14,11 +14,11 @@
  * with mean m and standard deviation s, the limit is m + t s sqrt(1 + 1/k), t the quantile of
  * Student's t with GPNN_MONITOR_FEWEST - 1 degrees of freedom, also where k is larger: errors have
  * heavy tails and nights differ, so that figures are less normal than averages of many rows could
- * be.  Shares are compared as arcsin(sqrt()), and are not
- * outside, either, unless their counts would be under the beta-binomial distribution that the rows
- * of all these nights together predict.  A night of fewer rows than those before has limits wider
- * by the root of the ratio.  Chance exceeds any of the limits in at most about one night of a
- * thousand (scripts/experiments/alarms): each has an equal share of that.
+ * be.  Shares are compared as arcsin(sqrt()), and are not outside, either, unless their counts
+ * would be under the beta-binomial distribution that the rows of all these nights together predict.
+ * A night of fewer rows than those before has limits wider by the root of the ratio.  Chance
+ * exceeds any of the limits in at most about one night of a thousand (scripts/experiments/alarms):
+ * each has an equal share of that.
  *
  * Calling sequence: gpnn_monitor_read() on a zeroed object; gpnn_night_of_numbers() or
  * gpnn_night_of_classes() and gpnn_night_set(), gpnn_monitor_add(), gpnn_monitor_write();

@@ -66,9 +66,9 @@ gpnn_concealment_find(const struct gpnn_model *model, const double *x,
                       const struct gpnn_concealment_options *options,
                       struct gpnn_concealment *concealment, struct gpnn_error *err);
 
-/* Adds a draw of the noise to the means, rounds these to 2^-20 of the scale, down to
- * a power of 2, and fills in how large the noise is.  'answers'
- * was allocated with privacy.  As gpnn_release_draw(). */
+/* Adds a draw of the noise to the means, rounds these to 2^-20 of the scale, down to a power of 2,
+ * and fills in how large the noise is.  'answers' was allocated with privacy.  As
+ * gpnn_release_draw(). */
 GPNN_MUST_CHECK enum gpnn_status gpnn_concealment_apply(const struct gpnn_concealment *concealment,
                                                         struct gpnn_secret *secret,
                                                         struct gpnn_answers *answers,

@@ -4,10 +4,10 @@
  *
  * A ledger is a text file that only grows, and that is made once.  Each release is a line with a
  * checksum of all before it, and the last line counts them, against accidents: its owner can write
- * these, too.  Whoever is about to release
- * something charges it first: the line is on the disk before anything is told, so that a release
- * that was interrupted counts, and one that does not count was never told.  A lock on the file
- * makes those who charge it at the same time wait for each other.
+ * these, too.  Whoever is about to release something charges it first: the line is on the disk
+ * before anything is told, so that a release that was interrupted counts, and one that does not
+ * count was never told.  A lock on the file makes those who charge it at the same time wait for
+ * each other.
  *
  * Threads: no shared state.
  *

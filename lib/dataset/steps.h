@@ -33,9 +33,8 @@ struct gpnn_learnt {
 
 /* Which steps are wanted, where they are needed. */
 struct gpnn_step_options {
-  struct gpnn_outlier_columns
-      *outliers;   /* limits, and where to describe the outliers; NULL: none */
-  bool compresses; /* long tails */
+  struct gpnn_outlier_columns *outliers; /* limits, and where they are described; NULL: none */
+  bool compresses;                       /* long tails */
 };
 
 enum { GPNN_STEP_SHOWN = 2 };

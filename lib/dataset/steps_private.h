@@ -38,13 +38,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_spread_learn(const struct gpnn_row_source 
  * leave the other cells nothing to differ by.  So outliers are found by statistics that a few cells
  * cannot move, and are clipped to the limits of their column.
  *
- * Beyond three spreads from the centre of a column distances are counted by
- * octaves.  Cells beyond a gap of four empty
- * octaves, a factor of 16, are outliers; a long tail seldom has such a gap.  A column gets limits
- * if it has at most one outlier, or one in fifty cells, or if its outliers are codes: on either
- * side one value or two whose distances from the centre differ by at most a quarter, so that little
- * is lost if both are clipped; levels such as 1, 2, 5, 1000 and 2000 are not codes.  The limits lie
- * a factor of 2 into the gap, so that clipped cells are not neighbours of the others.
+ * Beyond three spreads from the centre of a column distances are counted by octaves.  Cells beyond
+ * a gap of four empty octaves, a factor of 16, are outliers; a long tail seldom has such a gap.  A
+ * column gets limits if it has at most one outlier, or one in fifty cells, or if its outliers are
+ * codes: on either side one value or two whose distances from the centre differ by at most a
+ * quarter, so that little is lost if both are clipped; levels such as 1, 2, 5, 1000 and 2000 are
+ * not codes.  The limits lie a factor of 2 into the gap, so that clipped cells are not neighbours
+ * of the others.
  *
  * Numbers: the lower limit of each feature, -DBL_MAX for one without limits, then the upper ones.
  */

@@ -15,9 +15,8 @@
  *
  * Calling sequence: gpnn_count_sites_new(); gpnn_count_sites_standardise(), to estimate parameters
  * by regression, and gpnn_parameters_change_units() to bring these to the units of f;
- * gpnn_count_sites_sweep() any number of times, each with
- * the parameters that are current then; gpnn_count_sites_free().  Threads: one call at a time for
- * each object.
+ * gpnn_count_sites_sweep() any number of times, each with the parameters that are current then;
+ * gpnn_count_sites_free().  Threads: one call at a time for each object.
  */
 #ifndef GPNN_ESTIMATE_COUNT_SITES_H
 #define GPNN_ESTIMATE_COUNT_SITES_H
@@ -74,9 +73,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_count_sites_new(struct gpnn_count_sites *s
 /*
  * Sweeps with the parameters of the counts (likelihood Poisson or negative binomial, in units of
  * f), whose dispersion changes unless it is fixed or there is none, and so does the constant of the
- * mean function, if it has one.  The cost of each sweep is that
- * of predicting all rows.  Outcomes as for gpnn_model_predict(), and GPNN_ENUMERIC if rates leave
- * the range of numbers; 'sites' may then be partly changed.
+ * mean function, if it has one.  The cost of each sweep is that of predicting all rows.  Outcomes
+ * as for gpnn_model_predict(), and GPNN_ENUMERIC if rates leave the range of numbers; 'sites' may
+ * then be partly changed.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_count_sites_sweep(struct gpnn_count_sites *sites, struct gpnn_parameters *params,
@@ -86,8 +85,8 @@ gpnn_count_sites_sweep(struct gpnn_count_sites *sites, struct gpnn_parameters *p
 /*
  * Makes 'view' a view of regression on the current sites, standardised by their weighted mean
  * ('centre'; 0 unless 'has_mean') and about the standard deviation of f ('unit'), and without
- * calibration rows.  It borrows
- * from 'sites', and is valid until the next call of a function that changes these.
+ * calibration rows.  It borrows from 'sites', and is valid until the next call of a function that
+ * changes these.
  */
 void gpnn_count_sites_standardise(struct gpnn_count_sites *sites, bool has_mean,
                                   struct gpnn_dataset *view);

@@ -58,9 +58,9 @@ struct gpnn_truncated_cg_report {
 
 /*
  * Solves for 'columns' right-hand sides 'b', a block as in linalg/cg.h, and so are the solutions
- * 'x', which start at 0.  'steps' (zeroed, or NULL if
- * unwanted) gets those of all columns, and is the caller's to release, after a failure too.
- * Memory: five more blocks, or four without a preconditioner.  columns = 0 does nothing.
+ * 'x', which start at 0.  'steps' (zeroed, or NULL if unwanted) gets those of all columns, and is
+ * the caller's to release, after a failure too.  Memory: five more blocks, or four without a
+ * preconditioner.  columns = 0 does nothing.
  *
  * Outcomes of gpnn_cg_solve(), after which 'x' is undefined; 'report' is then as it was.
  */

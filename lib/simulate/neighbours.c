@@ -89,12 +89,14 @@ static struct position locate(const struct gpnn_inputs *inputs, const double *x)
 
 /*
  * Draws a von Mises-Fisher direction about the first axis, d > 1, by the rejection method of Wood
- * (1994), rearranged.  With b = (d-1) / (2 kappa + sqrt(4
- * kappa^2 + (d-1)^2)) and a uniform direction u of first coordinate v, his proposal is w = ((1 - b)
- * - (1 + b) v) / (2 D),   D = ((1 + b) - (1 - b) v) / 2, as (1 + v) / 2 is his beta variable.  Then
- * sqrt(1 - w^2) = sqrt(b (1 - v^2)) / D, so that sqrt(b) / D times the other coordinates of u
- * completes a direction; and its log probability of acceptance is (d - 1) (log(1 + q) - q), q = t /
- * (1 - t), t = (1 - b) / (1 + b) v: nothing cancels, whether kappa is 0 or huge.
+ * (1994), rearranged.  With b = (d-1) / (2 kappa + sqrt(4 kappa^2 + (d-1)^2)) and a uniform
+ * direction u of first coordinate v, his proposal is
+ *   w = ((1 - b) - (1 + b) v) / (2 D),   D = ((1 + b) - (1 - b) v) / 2,
+ * as (1 + v) / 2 is his beta variable.  Then sqrt(1 - w^2) = sqrt(b (1 - v^2)) / D, so that
+ * sqrt(b) / D times the other coordinates of u completes a direction; and its log probability of
+ * acceptance is
+ *   (d - 1) (log(1 + q) - q),   q = t / (1 - t),   t = (1 - b) / (1 + b) v:
+ * nothing cancels, whether kappa is 0 or huge.
  */
 static void draw_direction(size_t d, double kappa, struct gpnn_rng *rng, double *direction)
 {

@@ -75,9 +75,8 @@ struct gpnn_synthetic;
 
 /*
  * Prepares.  An EXACT process is drawn here (time n^3 / 3, memory 4 n^2 bytes, for any number of
- * classes).  GPNN_EINVAL: too
- * many rows for an EXACT process, a disk with other than two inputs, or neighbours that
- * gpnn_neighbours_new() refuses.  GPNN_ENUMERIC: as gpnn_process_draw().
+ * classes).  GPNN_EINVAL: too many rows for an EXACT process, a disk with other than two inputs, or
+ * neighbours that gpnn_neighbours_new() refuses.  GPNN_ENUMERIC: as gpnn_process_draw().
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_synthetic_new(struct gpnn_synthetic **synthetic,
                                                     const struct gpnn_synthetic_options *options,

@@ -222,8 +222,8 @@ void gpnn_schema_release(struct gpnn_schema *schema);
 /*
  * Finds the schema's inputs in 'table', and whichever of its other columns the table has: by name
  * if both tables have headers, the second of a name as the second of that name; otherwise by
- * position.  In that case the table must have as many
- * columns as the training table, or just those of the inputs in their order.
+ * position.  In that case the table must have as many columns as the training table, or just those
+ * of the inputs in their order.
  *
  * GPNN_EMISMATCH: inputs are missing (the message names them), more columns have the name of one
  * that is needed than in the training table, or, without headers, the number of columns is another.
@@ -303,10 +303,9 @@ struct gpnn_feature_cursor {
 const struct gpnn_column *gpnn_schema_feature_input(const struct gpnn_schema *schema,
                                                     struct gpnn_feature_cursor *at, size_t feature);
 
-/* The name of a feature ("colour=red" for an indicator, "sin(hour)", "sin(sold/week)"
- * of a date, "x(lat,lon)"), for messages
- * and gpnn-info: masked, NUL-terminated, at most GPNN_MASK_BYTES - 1 bytes long.  'at' may be NULL.
- * Returns 'name'. */
+/* The name of a feature ("colour=red" for an indicator, "sin(hour)", "sin(sold/week)" of a date,
+ * "x(lat,lon)"), for messages and gpnn-info: masked, NUL-terminated, at most GPNN_MASK_BYTES - 1
+ * bytes long.  'at' may be NULL.  Returns 'name'. */
 const char *gpnn_schema_feature_name(const struct gpnn_schema *schema,
                                      struct gpnn_feature_cursor *at, size_t feature,
                                      char name[GPNN_MASK_BYTES]);

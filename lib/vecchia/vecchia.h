@@ -3,9 +3,8 @@
  *
  * The density of n values is the product of the density of each given all before it.  Conditioning
  * on the m nearest of those only gives Vecchia's (1988) approximation, which is also that of the
- * nearest-neighbour Gaussian process (Datta et al. 2016; gpnn-methods(7),
- * equation 6.1).  With m >= n - 1 it is exact, whatever
- * the order.
+ * nearest-neighbour Gaussian process (Datta et al. 2016; gpnn-methods(7), equation 6.1).  With m >=
+ * n - 1 it is exact, whatever the order.
  *
  * Calling sequence: gpnn_vecchia_order(), gpnn_vecchia_neighbours(), then vecchia/whiten.h or an
  * objective on the lists.

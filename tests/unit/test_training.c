@@ -165,8 +165,7 @@ static enum gpnn_status refuse(const char *text, const struct gpnn_roles *roles,
 }
 
 /* Rows of 'n_groups' groups, where each of the first 'large' is 'times' as large as one of the
- * others.  x is the row, y
- * ten times its group and a little more. */
+ * others.  x is the row, y ten times its group and a little more. */
 static char *grouped_table(int n_groups, int large, int times, int n)
 {
   char *text = malloc(1 << 20);

@@ -126,7 +126,6 @@ struct gpnn_cross_points gpnn_cross_inducing(const struct gpnn_cross *cross);
  * Rows come in tiles of GPNN_INDUCING_TILE, as panels of gpnn_panels_best() (linalg/panels.h) with
  * a column for each point.  Results of a row depend on nothing else in its tile.
  * Threads: read-only once made.
-
  */
 
 /* A multiple of the lanes of every set of panels, for doubles and for floats. */

@@ -223,8 +223,7 @@ struct gpnn_tucker_value {
   double squares;   /* sum over rows of the squared residual, with their weight */
   double left;      /* the same of the share of the prior variance that is left (17.36) */
   double quadratic; /* <W, W x_l G_l> */
-  double
-      shrinkage; /* of the variance that the grid could explain, the share that is left (17.50) */
+  double shrinkage; /* what is left of the variance that the grid could explain, a share (17.50) */
 };
 
 /* Scratch memory for models of this shape and up to 'threads' threads.  GPNN_ENOMEM: '*bound' is

@@ -55,8 +55,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_grid_check_memory(const struct gpnn_grid *
 /*
  * Makes the system of 'grid' with the factors, kernel scale and noise of 'parameters'
  * (parameters->grid).  Both are borrowed.  A cell observed c times has 1/c of the noise variance.
- * GPNN_ENUMERIC: a factor's matrix is not finite.  GPNN_ENOMEM, also
- * as gpnn_grid_check_memory() without vectors.
+ * GPNN_ENUMERIC: a factor's matrix is not finite.  GPNN_ENOMEM, also as gpnn_grid_check_memory()
+ * without vectors.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_grid_system_new(struct gpnn_grid_system **system, const struct gpnn_grid *grid,

@@ -90,7 +90,6 @@ gpnn_collapsed_posterior(struct gpnn_collapsed *collapsed,
  * distribution whose precision is no less than that before any data, the identity.
  *
  * Threads: no shared state.
-
  */
 
 /*
@@ -131,17 +130,15 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_whitened_root(size_t m, double *precision,
  * Eleftheriadis and Hensman (2018), Natural gradients in practice.
  *
  * Threads: those given share the rows of a batch, and results do not depend on their number.
-
  */
 
 struct gpnn_svgp_options {
-  size_t batch;   /* rows of a step, at least 1; as many as there are, or more: all */
-  size_t n_steps; /* at least 1: with parameters held */
-  size_t
-      n_parameter_steps; /* before these: with a step of Adam for the parameters each; may be 0 */
-  double rate;           /* of Adam, in the parameters' logarithms; it falls to 0 */
-  double least_step;     /* of natural gradients while parameters move, in (0, 1] */
-  uint64_t seed;         /* of the batches */
+  size_t batch;             /* rows of a step, at least 1; as many as there are, or more: all */
+  size_t n_steps;           /* at least 1: with parameters held */
+  size_t n_parameter_steps; /* before these: each moves the parameters by Adam; may be 0 */
+  double rate;              /* of Adam, in the parameters' logarithms; it falls to 0 */
+  double least_step;        /* of natural gradients while parameters move, in (0, 1] */
+  uint64_t seed;            /* of the batches */
 };
 
 #define GPNN_SVGP_OPTIONS_INIT                                                 \

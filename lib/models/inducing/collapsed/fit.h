@@ -37,10 +37,11 @@ struct gpnn_collapsed_start_options {
   bool ard;                         /* a lengthscale for each group of inputs */
   size_t rows, inducing;            /* of the sample, at most; at least 1 */
   size_t most_evaluations;          /* of the bound, for each kernel */
-  size_t refined_rows, refined_inducing,
-      refined_evaluations;             /* the same of a larger sample, on which
-                   the kernel chosen ends, if there are more rows; its points
-                   are means of clusters; no evaluations: it is left out */
+
+  /* The same of a larger sample, on which the kernel chosen ends, if there are more rows; its
+   * points are means of clusters.  No evaluations: it is left out. */
+  size_t refined_rows, refined_inducing, refined_evaluations;
+
   const struct gpnn_covariance *guess; /* where to start: with as many lengthscales, or one for
                                           all, or none: then at the root of d, times the spread of
                                           positions in km; NULL: there, with kernel scale 1 and

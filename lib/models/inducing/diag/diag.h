@@ -141,7 +141,6 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_diag_optimal_mean(struct gpnn_diag *diag, 
  * other, have truncations of their own.
  *
  * Threads: as in diag.h.
-
  */
 
 struct gpnn_diag_solver {
