@@ -1,5 +1,6 @@
 #include "base/number.h"
 
+#include <cctype>
 #include <cfloat>
 #include <charconv>
 #include <cmath>
@@ -24,7 +25,7 @@ bool is_tiny(const char *begin, const char *end)
   for (; c != end && *c != 'e' && *c != 'E'; c++) {
     if (*c == '.') {
       point = true;
-    } else if (*c >= '0' && *c <= '9') {
+    } else if (std::isdigit(static_cast<unsigned char>(*c))) {
       significant = significant || *c != '0';
       if (point && !significant) scale--;
       if (!point && significant) scale++;

@@ -11,11 +11,6 @@ struct span {
   size_t n;
 };
 
-static bool is_digit(char c)
-{
-  return c >= '0' && c <= '9';
-}
-
 /* The length of the blank at the beginning of a text, or 0: no-break spaces count. */
 static size_t blank_length(struct span text)
 {
@@ -78,7 +73,7 @@ struct digits {
 static size_t count_digits(struct span text)
 {
   size_t n = 0;
-  while (n < text.n && is_digit(text.s[n])) n++;
+  while (n < text.n && isdigit((unsigned char)text.s[n])) n++;
   return n;
 }
 
@@ -224,9 +219,10 @@ static bool look_for_affix(struct span text, struct gpnn_cell *cell)
   bool has_sign = is_sign(text);
   struct span rest = trim(skip(text, has_sign));
   size_t before = 0;
-  while (before < rest.n && !is_digit(rest.s[before]) && !is_sign(skip(rest, before)) &&
+  while (before < rest.n && !isdigit((unsigned char)rest.s[before]) &&
+         !is_sign(skip(rest, before)) &&
          !((rest.s[before] == '.' || rest.s[before] == ',') && before + 1 < rest.n &&
-           is_digit(rest.s[before + 1])))
+           isdigit((unsigned char)rest.s[before + 1])))
     before++;
   struct span prefix = trim((struct span){rest.s, before});
   rest = skip(rest, before);
@@ -299,8 +295,8 @@ static bool is_like_missing(struct span text)
 /* True if character 'i' may be the last of a month between numbers, as in 29MAY2020. */
 static bool is_month(struct span text, size_t i)
 {
-  return is_digit(text.s[0]) && isalpha((unsigned char)text.s[i]) && i + 1 < text.n &&
-         is_digit(text.s[i + 1]);
+  return isdigit((unsigned char)text.s[0]) && isalpha((unsigned char)text.s[i]) && i + 1 < text.n &&
+         isdigit((unsigned char)text.s[i + 1]);
 }
 
 /* False if a look shows that a text is no date: these have digits and marks between them. */
@@ -309,7 +305,7 @@ static bool may_be_date(struct span text)
   enum { LONGEST = 40 };
   bool has_digit = false, has_mark = false;
   for (size_t i = 0; i < text.n && i < LONGEST; i++) {
-    has_digit = has_digit || is_digit(text.s[i]);
+    has_digit = has_digit || isdigit((unsigned char)text.s[i]);
     has_mark = has_mark || memchr("-/.: ", text.s[i], 5) != NULL || is_month(text, i);
   }
   return has_digit && has_mark && text.n < LONGEST;

@@ -1,6 +1,7 @@
 #include "table/date.h"
 #include "table/table_private.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,11 +13,6 @@
 struct scan {
   const char *at, *end;
 };
-
-static bool is_digit(char c)
-{
-  return c >= '0' && c <= '9';
-}
 
 static char lower(char c)
 {
@@ -45,7 +41,7 @@ static bool read_digits(struct scan *scan, int least, int most, int *value)
 {
   int n = 0;
   *value = 0;
-  for (; n < most && scan->at < scan->end && is_digit(*scan->at); n++)
+  for (; n < most && scan->at < scan->end && isdigit((unsigned char)*scan->at); n++)
     *value = 10 * *value + (*scan->at++ - '0');
   return n >= least;
 }
@@ -56,7 +52,7 @@ static bool read_fraction(struct scan *scan, double *fraction)
   enum { MOST = 15 };
   int n = 0;
   double digits = 0, scale = 1;
-  for (; scan->at < scan->end && is_digit(*scan->at); n++, scan->at++) {
+  for (; scan->at < scan->end && isdigit((unsigned char)*scan->at); n++, scan->at++) {
     if (n >= MOST) continue;
     digits = 10 * digits + (*scan->at - '0');
     scale *= 10;
@@ -156,7 +152,7 @@ static bool read_zone(struct scan *scan, struct parts *parts)
   int minutes = 0;
   if (!read_digits(scan, 2, 2, &parts->offset_hours)) return false;
   bool has_colon = skip(scan, ':');
-  if ((has_colon || (scan->at < scan->end && is_digit(*scan->at))) &&
+  if ((has_colon || (scan->at < scan->end && isdigit((unsigned char)*scan->at))) &&
       !read_digits(scan, 2, 2, &minutes))
     return false;
   parts->offset_hours *= sign;
@@ -421,9 +417,10 @@ static bool read_iso_time(struct scan *scan, struct parts *parts)
 {
   if (!read_digits(scan, 1, 2, &parts->hour)) return false;
   bool has_colons = skip(scan, ':');
-  if (!has_colons && (scan->at == scan->end || !is_digit(*scan->at))) return true;
+  if (!has_colons && (scan->at == scan->end || !isdigit((unsigned char)*scan->at))) return true;
   if (!read_digits(scan, 2, 2, &parts->minute)) return false;
-  bool has_seconds = has_colons ? skip(scan, ':') : scan->at < scan->end && is_digit(*scan->at);
+  bool has_seconds =
+      has_colons ? skip(scan, ':') : scan->at < scan->end && isdigit((unsigned char)*scan->at);
   return !has_seconds || read_seconds(scan, '\0', parts);
 }
 

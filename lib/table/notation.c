@@ -1,5 +1,6 @@
 #include "table/notation.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,7 +246,7 @@ static size_t separator_length(const struct gpnn_values *values, const char *s, 
 static size_t count_digits(const char *s, size_t n)
 {
   size_t digits = 0;
-  while (digits < n && s[digits] >= '0' && s[digits] <= '9') digits++;
+  while (digits < n && isdigit((unsigned char)s[digits])) digits++;
   return digits;
 }
 

@@ -1,6 +1,7 @@
 #include "table/npy.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static bool take_count(struct cursor *c, uint64_t *count)
 {
   skip_blanks(c);
   const char *from = c->at;
-  while (c->at < c->end && *c->at >= '0' && *c->at <= '9') c->at++;
+  while (c->at < c->end && isdigit((unsigned char)*c->at)) c->at++;
   if (!gpnn_number_read_u64(from, (size_t)(c->at - from), count)) return false;
   if (c->at < c->end && *c->at == 'L') c->at++;
   return true;

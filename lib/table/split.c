@@ -1,6 +1,7 @@
 #include "table/split.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,7 @@ static bool is_year_first(const struct gpnn_field *field)
   static const char pattern[] = "0000-00-00";
   for (size_t i = 0; i < sizeof pattern - 1; i++) {
     char c = i < field->length ? field->text[i] : '\0';
-    bool is_digit = c >= '0' && c <= '9', is_mark = c == '-' || c == '/' || c == '.';
+    bool is_digit = isdigit((unsigned char)c), is_mark = c == '-' || c == '/' || c == '.';
     if (pattern[i] == '0' ? is_digit : is_mark) continue;
     return i == strlen("0000-00") && !is_digit;
   }

@@ -1,6 +1,7 @@
 /*
  * What can be guessed about a table from its first lines: the delimiter, and where the header is.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,7 +38,7 @@ static bool looks_like_number(const char *s, const char *end)
   bool has_digit = false;
   for (; s < end; s++) {
     if (memchr(allowed, *s, sizeof allowed - 1) == NULL) return false;
-    has_digit = has_digit || (*s >= '0' && *s <= '9');
+    has_digit = has_digit || isdigit((unsigned char)*s);
   }
   return has_digit;
 }
