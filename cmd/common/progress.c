@@ -99,6 +99,11 @@ void progress_share(const char *what, size_t done, double share)
   draw(text, (double)done, share, elapsed);
 }
 
+void progress_rows_read(size_t n_rows, double share)
+{
+  progress_share("rows read", n_rows, share);
+}
+
 void progress_at_most(const char *what, size_t done, size_t most)
 {
   char text[128];

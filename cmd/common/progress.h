@@ -25,6 +25,9 @@ void progress_update(const char *what, size_t done, size_t total);
 /* The same where not the total is known, but the share that they are (NaN: not known either). */
 void progress_share(const char *what, size_t done, double share);
 
+/* The same of the rows of a table that are read. */
+void progress_rows_read(size_t n_rows, double share);
+
 /* The same where 'most' is an upper bound of the total, which tells nothing of the time. */
 void progress_at_most(const char *what, size_t done, size_t most);
 

@@ -241,7 +241,7 @@ static enum gpnn_status evaluate(struct run *r, struct gpnn_error *err)
 {
   enum gpnn_status status = prepare(r, err);
   while (status == GPNN_OK) {
-    progress_share("rows read", r->n_read, gpnn_input_share(gpnn_table_input(r->table)));
+    progress_rows_read(r->n_read, gpnn_input_share(gpnn_table_input(r->table)));
     status = read_row(r, err);
   }
   if (status != GPNN_END) return status;

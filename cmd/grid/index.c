@@ -129,11 +129,6 @@ static bool resolve(const struct cli *cli, void *arguments)
 
 /* ---- the work ----------------------------------------------------------------------------- */
 
-static void show_rows_read(size_t n_rows, double share)
-{
-  progress_share("rows read", n_rows, share);
-}
-
 static void warn(const struct cli *cli, const char *name, const struct gpnn_grid_reading *r)
 {
   static const double most = 0.5, alone = 0.9;
@@ -196,7 +191,8 @@ static enum gpnn_status index_table(const struct cli *cli, const struct index_ar
   const char *name = gpnn_table_name(table);
   enum gpnn_status status = gpnn_grid_reading_begin(&reading, table, &a->roles, err);
   if (status == GPNN_OK)
-    status = gpnn_grid_reading_read(&reading, table, a->skip_bad != SKIP_NONE, show_rows_read, err);
+    status =
+        gpnn_grid_reading_read(&reading, table, a->skip_bad != SKIP_NONE, progress_rows_read, err);
   progress_erase();
   if (status == GPNN_OK)
     status = skip_check(cli, a->skip_bad, table, &reading.skipped, reading.n_rows, err);

@@ -137,18 +137,13 @@ enum gpnn_status index_write(const struct cli *cli, const char *output,
   return GPNN_OK;
 }
 
-static void show_rows_read(size_t n_rows, double share)
-{
-  progress_share("rows read", n_rows, share);
-}
-
 static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *table,
                                   const struct index_arguments *a, struct gpnn_training *training,
                                   struct gpnn_error *err)
 {
   struct gpnn_profile profile = {.n_columns = 0};
   const struct gpnn_training_reading how = {a->skip_bad != SKIP_NONE, a->unique, cli->threads,
-                                            show_rows_read, &profile};
+                                            progress_rows_read, &profile};
   enum gpnn_status status = gpnn_training_begin(training, table, &a->roles, a->output, err);
   if (status == GPNN_OK) status = gpnn_training_read(training, table, &how, err);
   bool is_single_column = status == GPNN_EINVAL && gpnn_table_columns(table) < 2;

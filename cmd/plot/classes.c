@@ -72,7 +72,7 @@ static enum gpnn_status count(struct plot *plot, bool ranks, struct counted *c,
   if (status != GPNN_OK) return status;
   gpnn_classification_init(&c->counts, gpnn_predictions_n_probabilities(c->names), ranks);
   while (status == GPNN_OK) {
-    progress_share("rows read", c->counts.n, gpnn_input_share(gpnn_table_input(plot->table)));
+    progress_rows_read(c->counts.n, gpnn_input_share(gpnn_table_input(plot->table)));
     status = read_row(plot, c, err);
   }
   if (status != GPNN_END) return status;

@@ -66,7 +66,7 @@ enum gpnn_status plot_predictions(struct plot *plot, const struct gpnn_predictio
   enum gpnn_status status;
   while ((status = gpnn_table_next(plot->table, &record, err)) == GPNN_OK) {
     status = gpnn_predictions_read(&found->targets[0], plot->table, &record, &row, err);
-    progress_share("rows read", n + n_left_out, gpnn_input_share(gpnn_table_input(plot->table)));
+    progress_rows_read(n + n_left_out, gpnn_input_share(gpnn_table_input(plot->table)));
     double value = NAN;
     if (status == GPNN_OK && x != SIZE_MAX) status = plot_number(plot, &record, x, &value, err);
     if (status == GPNN_END || (status == GPNN_OK && x != SIZE_MAX && isnan(value))) {
