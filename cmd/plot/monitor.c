@@ -53,18 +53,6 @@ static enum gpnn_status find_figures(const struct plot *plot, struct monitor *m,
   return GPNN_OK;
 }
 
-/* True if 'name' is one of the words of a field. */
-static bool has_word(const struct gpnn_field *field, const char *name)
-{
-  size_t length = strlen(name);
-  for (size_t at = 0; at + length <= field->length; at++) {
-    bool begins = at == 0 || field->text[at - 1] == ' ';
-    bool ends = at + length == field->length || field->text[at + length] == ' ';
-    if (begins && ends && memcmp(field->text + at, name, length) == 0) return true;
-  }
-  return false;
-}
-
 static enum gpnn_status read_figure(const struct plot *plot, struct monitor *m, struct figure *f,
                                     const struct gpnn_record *record, struct gpnn_error *err)
 {
@@ -79,7 +67,7 @@ static enum gpnn_status read_figure(const struct plot *plot, struct monitor *m, 
   }
   if (status != GPNN_OK) return status;
   const char *name = gpnn_table_column(plot->table, f->value);
-  return plot_push(&m->numbers, has_word(&record->fields[m->alarm], name), err);
+  return plot_push(&m->numbers, gpnn_field_has_word(&record->fields[m->alarm], name), err);
 }
 
 static enum gpnn_status read_night(const struct plot *plot, struct monitor *m,

@@ -301,16 +301,9 @@ static enum gpnn_status read_texts(struct reading *r, bool of_classes, struct gp
   status = gpnn_columns_date(r->table, &r->record, date, GPNN_DATE_ISO, &days, err);
   if (status != GPNN_OK) return status;
   gpnn_date_write(night->date, days);
-  const struct gpnn_field *field = &r->record.fields[alarm];
-  for (size_t at = 0, end; at < field->length; at = end + 1) {
-    const char *word = field->text + at, *blank = memchr(word, ' ', field->length - at);
-    end = blank == NULL ? field->length : (size_t)(blank - field->text);
-    for (size_t i = 0; figures[of_classes][i].name != NULL; i++) {
-      const char *name = figures[of_classes][i].name;
-      if (strlen(name) == end - at && memcmp(name, word, end - at) == 0)
-        night->is_outside[i] = true;
-    }
-  }
+  for (size_t i = 0; figures[of_classes][i].name != NULL; i++)
+    night->is_outside[i] =
+        gpnn_field_has_word(&r->record.fields[alarm], figures[of_classes][i].name);
   return GPNN_OK;
 }
 

@@ -269,6 +269,17 @@ out:
 
 /* ---- fields ---------------------------------------------------------------------------- */
 
+bool gpnn_field_has_word(const struct gpnn_field *field, const char *word)
+{
+  size_t length = strlen(word);
+  for (size_t at = 0; at + length <= field->length; at++) {
+    bool begins = at == 0 || field->text[at - 1] == ' ';
+    bool ends = at + length == field->length || field->text[at + length] == ' ';
+    if (begins && ends && memcmp(field->text + at, word, length) == 0) return true;
+  }
+  return false;
+}
+
 bool gpnn_field_is_missing(const struct gpnn_table *table, const struct gpnn_field *field)
 {
   return gpnn_values_missing(gpnn_table_values(table), field->text, field->length);

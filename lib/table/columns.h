@@ -40,6 +40,9 @@ const char *gpnn_columns_describe(const struct gpnn_table *table, size_t column,
 /* True if the value of a field of 'table' is missing (gpnn_values_missing()). */
 bool gpnn_field_is_missing(const struct gpnn_table *table, const struct gpnn_field *field);
 
+/* True if 'word' is one of the words of a field, which have blanks between them. */
+bool gpnn_field_has_word(const struct gpnn_field *field, const char *word);
+
 /* GPNN_EDATA, as below: the value in field 'column' (< n_fields) of a record is missing. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_columns_present(const struct gpnn_table *table,
                                                       const struct gpnn_record *record,
