@@ -71,10 +71,7 @@ static enum gpnn_status find_columns(struct reading *r, struct gpnn_error *err)
 static enum gpnn_status read_number(const struct reading *r, const struct gpnn_record *record,
                                     size_t column, double *to, struct gpnn_error *err)
 {
-  *to = NAN;
-  if (column == SIZE_MAX) return GPNN_OK;
-  if (gpnn_field_is_missing(r->table, &record->fields[column])) return GPNN_OK;
-  enum gpnn_status status = gpnn_columns_number(r->table, record, column, to, err);
+  enum gpnn_status status = gpnn_columns_optional(r->table, record, column, to, err);
   if (status == GPNN_OK && fabs(*to) > COMBINE_MOST)
     status = gpnn_columns_fail_field(r->table, record, column,
                                      "numbers beyond 1e100 are not combined: use another unit",

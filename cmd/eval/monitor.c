@@ -64,11 +64,11 @@ enum gpnn_status monitor_count(struct monitor *m, const struct gpnn_predictions 
 {
   double far;
   m->n_na += gpnn_predictions_is_missing(&predictions->targets[0], table, record);
-  if (m->far == SIZE_MAX || gpnn_field_is_missing(table, &record->fields[m->far])) return GPNN_OK;
-  enum gpnn_status status = gpnn_columns_number(table, record, m->far, &far, err);
+  enum gpnn_status status = gpnn_columns_optional(table, record, m->far, &far, err);
+  if (status != GPNN_OK || isnan(far)) return status;
   m->n_flagged++;
-  m->n_far += status == GPNN_OK && far != 0;
-  return status;
+  m->n_far += far != 0;
+  return GPNN_OK;
 }
 
 /* ---- limits ------------------------------------------------------------------------------- */

@@ -76,13 +76,12 @@ static enum gpnn_status read_row(struct plot *plot, struct band *b, struct gpnn_
     b->n_left_out++;
     return GPNN_OK;
   }
-  struct place place = {.x = row.truth, .mean = row.mean, .truth = NAN};
+  struct place place = {.x = row.truth, .mean = row.mean};
   if (status == GPNN_OK && (row.sd < 0 || row.df <= 2))
     status =
         gpnn_fail(err, GPNN_EDATA, "%s%s%zu: no standard deviation, or degrees of freedom",
                   gpnn_table_name(plot->table), gpnn_table_before_line(plot->table), record.line);
-  if (status == GPNN_OK && b->truth != SIZE_MAX)
-    status = plot_number(plot, &record, b->truth, &place.truth, err);
+  if (status == GPNN_OK) status = plot_number(plot, &record, b->truth, &place.truth, err);
   if (status != GPNN_OK) return status;
   if (!gpnn_grow(&b->places, &b->capacity, b->n + 1, sizeof *b->places))
     return gpnn_fail_memory(err, "for the points of the picture");

@@ -124,10 +124,9 @@ static enum gpnn_status add_value(struct plot *plot, struct curve *c,
                                   const struct gpnn_record *record, size_t i, double x,
                                   double theory, struct gpnn_error *err)
 {
-  double y, se = NAN;
+  double y, se;
   enum gpnn_status status = plot_number(plot, record, c->y[i], &y, err);
-  if (status == GPNN_OK && c->se[i] != SIZE_MAX)
-    status = plot_number(plot, record, c->se[i], &se, err);
+  if (status == GPNN_OK) status = plot_number(plot, record, c->se[i], &se, err);
   if (status != GPNN_OK) return status;
   if (isnan(y) || y == 0) {
     *(y == 0 ? &c->n_zero : &c->n_missing) += 1;

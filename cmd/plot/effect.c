@@ -52,13 +52,6 @@ static enum gpnn_status find_columns(const struct plot *plot, struct effect *f,
   return GPNN_OK;
 }
 
-static enum gpnn_status read_number(const struct plot *plot, const struct gpnn_record *record,
-                                    size_t column, double *value, struct gpnn_error *err)
-{
-  *value = NAN;
-  return column == SIZE_MAX ? GPNN_OK : plot_number(plot, record, column, value, err);
-}
-
 static void free_texts(struct effect_row *row)
 {
   for (size_t a = 0; a < 2; a++) free(row->text[a]);
@@ -70,9 +63,9 @@ static enum gpnn_status read_row(struct plot *plot, struct effect *f, struct gpn
   struct effect_row row = {0};
   enum gpnn_status status = gpnn_table_next(plot->table, &record, err);
   if (status == GPNN_OK) status = plot_number(plot, &record, f->effect, &row.effect, err);
-  if (status == GPNN_OK) status = read_number(plot, &record, f->lower, &row.lower, err);
-  if (status == GPNN_OK) status = read_number(plot, &record, f->upper, &row.upper, err);
-  if (status == GPNN_OK) status = read_number(plot, &record, f->row, &row.row, err);
+  if (status == GPNN_OK) status = plot_number(plot, &record, f->lower, &row.lower, err);
+  if (status == GPNN_OK) status = plot_number(plot, &record, f->upper, &row.upper, err);
+  if (status == GPNN_OK) status = plot_number(plot, &record, f->row, &row.row, err);
   if (status != GPNN_OK) return status;
   if (isnan(row.effect)) {
     f->n_left_out++;

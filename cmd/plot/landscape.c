@@ -155,13 +155,6 @@ static bool is_wanted(const char *list, const struct gpnn_field *quantity)
   return list == NULL || gpnn_list_has(list, quantity->text, quantity->length);
 }
 
-static enum gpnn_status optional(const struct plot *plot, const struct gpnn_record *record,
-                                 size_t column, double *value, struct gpnn_error *err)
-{
-  *value = NAN;
-  return column == SIZE_MAX ? GPNN_OK : plot_number(plot, record, column, value, err);
-}
-
 static enum gpnn_status add_value(struct plot *plot, struct reader *r,
                                   const struct gpnn_record *record, const struct metric_columns *m,
                                   struct landscape_value v, struct gpnn_error *err)
@@ -171,9 +164,9 @@ static enum gpnn_status add_value(struct plot *plot, struct reader *r,
   if (r->quantity != SIZE_MAX) field = record->fields[r->quantity];
   if (r->quantity != SIZE_MAX && !is_wanted(plot->o->y, &field)) return GPNN_OK;
   enum gpnn_status status = plot_number(plot, record, m->value, &v.value, err);
-  if (status == GPNN_OK) status = optional(plot, record, m->se, &v.se, err);
-  if (status == GPNN_OK) status = optional(plot, record, m->limit, &v.limit, err);
-  if (status == GPNN_OK) status = optional(plot, record, m->matched, &v.matched, err);
+  if (status == GPNN_OK) status = plot_number(plot, record, m->se, &v.se, err);
+  if (status == GPNN_OK) status = plot_number(plot, record, m->limit, &v.limit, err);
+  if (status == GPNN_OK) status = plot_number(plot, record, m->matched, &v.matched, err);
   if (status != GPNN_OK) return status;
   if (isnan(v.value)) {
     r->n_left_out++;

@@ -60,8 +60,7 @@ static enum gpnn_status read_figure(const struct plot *plot, struct monitor *m, 
   double value;
   enum gpnn_status status = GPNN_OK;
   for (size_t k = 0; k < 3 && status == GPNN_OK; k++) {
-    value = NAN;
-    if (columns[k] != SIZE_MAX) status = plot_number(plot, record, columns[k], &value, err);
+    status = plot_number(plot, record, columns[k], &value, err);
     if (status == GPNN_OK) status = plot_push(&m->numbers, value, err);
     if (status == GPNN_OK && isfinite(value)) plot_range_add(&f->range, value);
   }

@@ -15,10 +15,7 @@
 enum gpnn_status plot_number(const struct plot *plot, const struct gpnn_record *record,
                              size_t column, double *value, struct gpnn_error *err)
 {
-  if (!gpnn_field_is_missing(plot->table, &record->fields[column]))
-    return gpnn_columns_number(plot->table, record, column, value, err);
-  *value = NAN;
-  return GPNN_OK;
+  return gpnn_columns_optional(plot->table, record, column, value, err);
 }
 
 bool plot_has_column(const struct plot *plot, const char *name, size_t *column)
@@ -68,7 +65,7 @@ enum gpnn_status plot_predictions(struct plot *plot, const struct gpnn_predictio
     status = gpnn_predictions_read(&found->targets[0], plot->table, &record, &row, err);
     progress_rows_read(n + n_left_out, gpnn_input_share(gpnn_table_input(plot->table)));
     double value = NAN;
-    if (status == GPNN_OK && x != SIZE_MAX) status = plot_number(plot, &record, x, &value, err);
+    if (status == GPNN_OK) status = plot_number(plot, &record, x, &value, err);
     if (status == GPNN_END || (status == GPNN_OK && x != SIZE_MAX && isnan(value))) {
       n_left_out++;
       continue;

@@ -143,7 +143,7 @@ enum gpnn_status plot_roc(struct plot *plot, struct gpnn_error *err);
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* Reads one number of a record; NaN where it is missing. */
+/* Reads one number of a record; NaN where it is missing, or there is no such column (SIZE_MAX). */
 GPNN_MUST_CHECK enum gpnn_status plot_number(const struct plot *plot,
                                              const struct gpnn_record *record, size_t column,
                                              double *value, struct gpnn_error *err);

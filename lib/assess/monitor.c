@@ -272,9 +272,7 @@ static enum gpnn_status read_number(void *context, const char *name, double *num
   enum gpnn_status status = gpnn_columns_find(r->table, name, &column, err);
   if (status != GPNN_OK)
     return gpnn_prefix(err, GPNN_EDATA, "not such a history as is to be continued");
-  *number = NAN;
-  if (gpnn_field_is_missing(r->table, &r->record.fields[column])) return GPNN_OK;
-  return gpnn_columns_number(r->table, &r->record, column, number, err);
+  return gpnn_columns_optional(r->table, &r->record, column, number, err);
 }
 
 static enum gpnn_status read_count(struct reading *r, const char *name, size_t *count,

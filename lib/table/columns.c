@@ -371,6 +371,16 @@ enum gpnn_status gpnn_columns_date(const struct gpnn_table *table, const struct 
   }
 }
 
+enum gpnn_status gpnn_columns_optional(const struct gpnn_table *table,
+                                       const struct gpnn_record *record, size_t column,
+                                       double *value, struct gpnn_error *err)
+{
+  if (column != SIZE_MAX && !gpnn_field_is_missing(table, &record->fields[column]))
+    return gpnn_columns_number(table, record, column, value, err);
+  *value = NAN;
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_columns_copy(const struct gpnn_table *table, const struct gpnn_record *record,
                                    size_t column, double *value, struct gpnn_error *err)
 {

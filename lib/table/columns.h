@@ -58,6 +58,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_columns_number(const struct gpnn_table *ta
                                                      size_t column, double *value,
                                                      struct gpnn_error *err);
 
+/* The same, but NaN if the value is missing, or if there is no such column: 'column' is SIZE_MAX.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_columns_optional(const struct gpnn_table *table,
+                                                       const struct gpnn_record *record,
+                                                       size_t column, double *value,
+                                                       struct gpnn_error *err);
+
 /* The same for a value that is only copied: NaN if it is missing, and of a .npy file any number. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_columns_copy(const struct gpnn_table *table,
                                                    const struct gpnn_record *record, size_t column,
