@@ -183,14 +183,18 @@ static bool imitates(const struct places *places, enum step step)
   return places->lies_in_gaps && (step == STEP_FIT || step == STEP_CALIBRATE);
 }
 
+static void add_tool(struct command *command, enum step step)
+{
+  add(command, "gpnn-", names[step]);
+}
+
 /* What both tables are written in goes to all steps that read one of them. */
-static void hand_on(const struct cli *cli, const struct places *places, enum step step,
-                    struct command *command)
+static void hand_on(const struct cli *cli, enum step step, bool reads_both, struct command *command)
 {
   for (size_t i = 0; i < cli->n_as_given; i++) {
     const struct cli_option *option = cli->as_given[i].option;
     unsigned steps = steps_of(option->name);
-    if ((steps >> step & 1) != 0 || (imitates(places, step) && steps == (INDEX | PREDICT)))
+    if ((steps >> step & 1) != 0 || (reads_both && steps == (INDEX | PREDICT)))
       command_add_option(command, option, cli->as_given[i].text);
   }
 }
@@ -214,14 +218,18 @@ static void add_beginning(struct command *command, const struct cli *cli,
   add_file_option(command, "--skip-lines", begins->skip_lines > 0 ? lines : NULL);
 }
 
+void steps_begin(const struct cli *cli, enum step step, struct command *command)
+{
+  add_tool(command, step);
+  hand_on(cli, step, false, command);
+}
+
 void steps_command(const struct cli *cli, const struct places *places, const struct files *files,
                    enum step step, struct command *command)
 {
-  char tool[32];
-  snprintf(tool, sizeof tool, "gpnn-%s", names[step]);
-  command_add(command, tool);
+  add_tool(command, step);
   if (step == STEP_INDEX) command_add(command, "--auto");
-  hand_on(cli, places, step, command);
+  hand_on(cli, step, imitates(places, step), command);
   if (step == STEP_INDEX) add_file_option(command, "--group-effect", places->effects);
   if (step == STEP_PREDICT || imitates(places, step))
     add_beginning(command, cli, &places->test_begins);

@@ -59,6 +59,9 @@ const char *steps_name(enum step step);
  * NULL if there is none.  Predictions are made if 'predicts'. */
 const char *steps_misplaced(const struct cli *cli, bool predicts);
 
+/* Appends to 'command', which is empty, the tool of a step and the options that it is handed on. */
+void steps_begin(const struct cli *cli, enum step step, struct command *command);
+
 /* Appends to 'command' how to run a step on 'files'.  Where these have no 'fitted', gpnn-fit writes
  * to standard output and gpnn-calibrate reads standard input; where they have no 'predictions',
  * gpnn-predict writes to standard output too; where they have a 'model', it needs no parameters.

@@ -70,22 +70,6 @@ struct job {
   const struct files *files;          /* unfinished */
 };
 
-/* Begins a command with the options that all of them share. */
-static void begin(const struct job *job, struct command *command, const char *tool)
-{
-  command_add(command, tool);
-  for (size_t i = 0; i < job->cli->n_as_given; i++) {
-    const struct cli_given *given = &job->cli->as_given[i];
-    bool is_shared = strcmp(given->option->name, "threads") == 0 ||
-                     strcmp(given->option->name, "memory") == 0 ||
-                     strcmp(given->option->name, "verbose") == 0;
-    bool is_of_fit =
-        strcmp(given->option->name, "effort") == 0 || strcmp(given->option->name, "seed") == 0;
-    if (is_shared || (is_of_fit && strcmp(tool, "gpnn-fit") == 0))
-      command_add_option(command, given->option, given->text);
-  }
-}
-
 static enum gpnn_status finish(struct command *command, enum step step, const char *output,
                                struct gpnn_error *err)
 {
@@ -99,7 +83,7 @@ static enum gpnn_status finish(struct command *command, enum step step, const ch
 static enum gpnn_status predict(const struct job *job, struct gpnn_error *err)
 {
   struct command command = {0};
-  begin(job, &command, "gpnn-predict");
+  steps_begin(job->cli, STEP_PREDICT, &command);
   command_add(&command, "-q");
   command_add(&command, "--names");
   command_add(&command, "--skip-bad");
@@ -111,9 +95,8 @@ static enum gpnn_status predict(const struct job *job, struct gpnn_error *err)
 static enum gpnn_status add(const struct job *job, struct gpnn_error *err)
 {
   struct command command = {0};
-  begin(job, &command, "gpnn-index");
-  if (job->cli->quiet || job->cli->report != NULL) command_add(&command, "-q");
-  if (cli_given(job->cli, "skip-bad")) command_add(&command, "--skip-bad");
+  steps_begin(job->cli, STEP_INDEX, &command);
+  if (job->cli->report != NULL) command_add(&command, "-q");
   if (job->forget != NULL) {
     command_add(&command, "--forget");
     command_add(&command, job->forget);
@@ -135,7 +118,7 @@ static enum gpnn_status fit(const struct job *job, const struct decision *decisi
                             struct gpnn_error *err)
 {
   struct command command = {0};
-  begin(job, &command, "gpnn-fit");
+  steps_begin(job->cli, STEP_FIT, &command);
   command_add(&command, "-q");
   if (decision->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) /* somebody chose it */
     command_add(&command, "--likelihood=gaussian");
@@ -150,7 +133,7 @@ static enum gpnn_status fit(const struct job *job, const struct decision *decisi
 static enum gpnn_status calibrate(const struct job *job, bool is_fitted, struct gpnn_error *err)
 {
   struct command command = {0};
-  begin(job, &command, "gpnn-calibrate");
+  steps_begin(job->cli, STEP_CALIBRATE, &command);
   command_add(&command, "-q");
   if (is_fitted) {
     command_add(&command, "-p");
@@ -163,7 +146,7 @@ static enum gpnn_status calibrate(const struct job *job, bool is_fitted, struct 
 static enum gpnn_status replace(const struct job *job, struct gpnn_error *err)
 {
   struct command command = {0};
-  begin(job, &command, "gpnn-index");
+  command_add(&command, "gpnn-index");
   command_add(&command, "--pack");
   command_add_file(&command, job->files->params);
   command_add_file(&command, job->files->index);

@@ -57,6 +57,17 @@ make_house() {
   assert_fails 2 'forget is for --update' gpnn --forget 3 t.tsv
 }
 
+@test "an update leaves out bad rows as it is told, and calibrates with the seed that it is given" {
+  make_house
+  awk -F '\t' -v OFS='\t' 'NR > 1 && NR % 3 == 0 { $1 = "x" } { print }' usual.tsv >bad.tsv
+  run gpnn -q --update house.gpm --skip-bad bad.tsv
+  [[ $status == 1 && $output == *'67 of 200 rows are bad, too many to leave out without --skip-bad=all'* ]]
+  gpnn-index -q --add bad.tsv --skip-bad=all --seed 7 -o step.gpm house.gpm
+  gpnn-calibrate -q --seed 7 step.gpm | gpnn-index --pack - -o step.gpm step.gpm
+  gpnn -q --update house.gpm --skip-bad=all --seed 7 bad.tsv
+  cmp step.gpm house.gpm
+}
+
 @test "an update keeps the likelihood that was chosen" {
   night 1 300 1 >t.tsv
   night 2 60 1 >new.tsv
