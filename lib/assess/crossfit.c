@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
+#include "linalg/blas_threads.h"
 #include "models/heldout.h"
 
 /* The parameters estimated without a fold, and their model. */
@@ -150,9 +151,12 @@ enum gpnn_status gpnn_crossfit_new(struct gpnn_crossfit **crossfit, size_t n_cha
   made->dataset = channels[0].dataset;
   made->n_channels = n_channels;
   made->n_rows = n_rows;
-  enum gpnn_status status = draw_rows(made, seed, err);
+  struct gpnn_model_options own = *options;
+  own.threads = gpnn_blas_claim(options->threads);
+  enum gpnn_status status =
+      own.threads > 0 ? draw_rows(made, seed, err) : gpnn_fail_memory(err, GPNN_BLAS_ROOM);
   for (size_t f = 0; f < made->n_folds && status == GPNN_OK; f++)
-    status = estimate(made, channels, options, f, err);
+    status = estimate(made, channels, &own, f, err);
   if (status == GPNN_OK)
     *crossfit = made;
   else

@@ -44,7 +44,9 @@ fixture() {
   "${fit[@]}" many.gpi >free.par
   (ulimit -v 400000 && timeout 300 "${fit[@]}" -j 8 many.gpi) >limited.par
   cmp free.par limited.par
-  for command in 'gpnn-fit -q --effort fast --kernel exp -m 10 t.gpi' 'gpnn-index -q --standardise whiten -o w.gpi train.tsv' \
+  gpnn-index -q --calibration-rows 0 -o few.gpi train.tsv
+  gpnn-fit -q --effort fast -o few.par few.gpi
+  for command in 'gpnn-fit -q --effort fast --kernel exp -m 10 t.gpi' 'timeout 60 gpnn-calibrate -q -p few.par few.gpi' 'gpnn-index -q --standardise whiten -o w.gpi train.tsv' \
     'gpnn-simulate data --kind gp -n 50'; do
     run -1 bash -c "ulimit -v 150000 && exec $command"
     [[ $output == *'not enough memory for OpenBLAS: it takes 128 MiB of address space'* ]]
