@@ -245,23 +245,33 @@ bool together_is_apart(const struct predict_arguments *a, const struct opened *o
   return a->loo && differ;
 }
 
+/* Makes the model of a grid, which goes on from the state that its estimation left. */
+static enum gpnn_status open_grid(const struct predict_arguments *a, const struct opened *opened,
+                                  const struct gpnn_model_options *options,
+                                  struct together *together, struct gpnn_error *err)
+{
+  const struct gpnn_channel *channels = opened->channels + together->first;
+  const struct gpnn_dataset *dataset = channels->dataset;
+  struct gpnn_grid_posterior_options grid = a->grid;
+  gpnn_grid_state_find(opened->state, dataset->fingerprint, dataset->schema.target.name, dataset->n,
+                       &grid);
+  return gpnn_grid_model_new(&together->model, together->n, channels, &grid, options, err);
+}
+
 static enum gpnn_status open_one(struct together *together, const struct cli *cli,
                                  const struct predict_arguments *a, const struct opened *opened,
                                  struct gpnn_error *err)
 {
-  struct gpnn_grid_posterior_options grid = a->grid;
   const struct gpnn_model_options options = {.neighbours = a->neighbours,
                                              .precision = a->precision,
                                              .share = a->share,
                                              .draws = a->draws,
-                                             .threads = cli->threads,
-                                             .grid = &grid};
+                                             .threads = cli->threads};
   size_t first = together->first, n = together->n;
-  const struct gpnn_dataset *dataset = opened->channels[first].dataset;
-  if (dataset->grid != NULL)
-    gpnn_grid_state_find(opened->state, dataset->fingerprint, dataset->schema.target.name,
-                         dataset->n, &grid);
-  enum gpnn_status status = open_model(cli, opened, first, n, &options, &together->model, err);
+  bool of_grid = opened->channels[first].dataset->grid != NULL;
+  enum gpnn_status status =
+      of_grid ? open_grid(a, opened, &options, together, err)
+              : open_model(cli, opened, first, n, &options, &together->model, err);
   if (status == GPNN_OK)
     status = forecaster_new(&together->forecaster, together->model, &a->plan.options, err);
   if (status == GPNN_OK && a->cross_fit)

@@ -5,16 +5,12 @@
 
 #include "base/memory.h"
 #include "dataset/missing.h"
-#include "dataset/stored.h"
 
 struct gpnn_heldout gpnn_heldout_of_dataset(const struct gpnn_dataset *dataset)
 {
-  const struct gpnn_stored *stored = dataset->stored;
-  bool is_known = stored != NULL && stored->held_out.mean != NULL;
   return (struct gpnn_heldout){.query = {.n = dataset->n_calibration,
                                          .x = dataset->calibration_x,
-                                         .regressors = dataset->calibration_regressors,
-                                         .known = is_known ? &stored->held_out : NULL},
+                                         .regressors = dataset->calibration_regressors},
                                .y = dataset->calibration_y,
                                .noise = dataset->calibration_noise,
                                .exposure = dataset->calibration_exposure,

@@ -352,7 +352,6 @@ enum gpnn_status gpnn_model_new(struct gpnn_model **model, size_t n,
   struct gpnn_model *new = model_alloc(find_kind(n, channels), n, channels, options);
   if (new == NULL) return gpnn_fail_memory(err, "for a model");
   enum gpnn_status status = new->kind.ops->make(&new->state, n, new->channels, &new->options, err);
-  new->options.grid = NULL; /* borrowed until here */
   return finish(new, status, model);
 }
 

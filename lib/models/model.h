@@ -62,12 +62,10 @@ extern "C" {
 #endif
 
 struct gpnn_model;
-struct gpnn_heldout;                /* models/heldout.h */
-struct gpnn_holdout_options;        /* models/heldout.h */
-struct gpnn_transformed;            /* dataset/transformed.h */
-struct gpnn_grid_posterior_options; /* models/grid/posterior.h */
-struct gpnn_state;                  /* container/state.h */
-struct gpnn_stored_latent;          /* dataset/stored.h */
+struct gpnn_heldout;         /* models/heldout.h */
+struct gpnn_holdout_options; /* models/heldout.h */
+struct gpnn_transformed;     /* dataset/transformed.h */
+struct gpnn_state;           /* container/state.h */
 
 /* ---- what goes in ------------------------------------------------------------------------- */
 
@@ -105,15 +103,14 @@ struct gpnn_model_options {
   size_t draws; /* of what a row to predict lacks (models/missing.h); 0: GPNN_MISSING_DRAWS;
                    GPNN_MISSING_DRAWS_MOST at most */
   int threads;  /* at least 1 */
-  const struct gpnn_grid_posterior_options
-      *grid; /* of the model of a grid, but for its threads; borrowed while one is made; NULL: its
-                defaults (models/grid/grid.h) */
 };
 
 /* Rows to predict; all borrowed.  gpnn_query_part() takes some of them. */
 struct gpnn_query {
   size_t n;
-  const double *x;          /* n by d; NaN: an input that is missing (models/missing.h) */
+  const double *x; /* n by d; NaN: an input that is missing (models/missing.h).  NULL: all rows held
+                      out of a model without training rows, which keeps what it predicts of them
+                      (dataset/stored.h) */
   const double *regressors; /* n by n_regressors; NULL: there are none */
   const int64_t *self;      /* n: the training row that each row is, and which is therefore excluded
                                from its neighbours, or -1; NULL: none is a training row */
@@ -124,9 +121,6 @@ struct gpnn_query {
    * the last; NULL: all that are not excluded. */
   const int64_t *candidates;
   size_t n_candidates;
-  /* Of a model with one channel that predicts from 'stored' (dataset/dataset.h): the latent
-   * functions, which are known, so that 'x' may be NULL; NULL: they are not. */
-  const struct gpnn_stored_latent *known;
 };
 
 /* Rows [from, from + n) of a query about rows like those of 'dataset'. */
@@ -147,19 +141,19 @@ struct gpnn_latent {
                             predicted from, where r is their targets minus the mean function and K
                             their covariance: about 1 where the parameters' variances fit the
                             neighbourhood, and exactly 1 if there are no such rows.  If a row is
-                              predicted from all training rows by a common factor: the mean over
-                              the 32 nearest of their squared errors, each predicted from all
-                              others, in units of its variance */
+                            predicted from all training rows by a common factor: the mean over
+                            the 32 nearest of their squared errors, each predicted from all
+                            others, in units of its variance */
   double *nearest;       /* channels by n: distance to the nearest of these rows, in lengthscales;
                             infinite if there are none */
   double *noise;         /* channels by n, zeroed by the caller: noise variance of an observation of
                             the row beyond that of the parameters; only grids, whose levels may have
                             noise of their own, write it */
   const double *atom;    /* channels: a standardised target, or NaN (likelihood/atom.h); NULL if
-                            'share'    is */
-  double *share; /* channels by n: (k + 1/2) / (m + 1), if the targets of k of the m nearest of
-                    these rows, up to 32, are the channel's atom; NaN if there are no such
-                    rows.  Only models of training rows write it (likelihood/atom.h) */
+                            'share' is */
+  double *share;         /* channels by n: (k + 1/2) / (m + 1), if the targets of k of the m nearest
+                            of these rows, up to 32, are the channel's atom; NaN if there are no
+                            such rows.  Only models of training rows write it (likelihood/atom.h) */
 };
 
 /*

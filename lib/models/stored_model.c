@@ -96,18 +96,20 @@ static void copy(double *to, const double *from, size_t n)
   if (to != NULL) memcpy(to, from, n * sizeof *to);
 }
 
-/* Predicts the rows of one member, or copies what is known of them. */
+/* Predicts the rows of one member, or copies what is known of those held out. */
 static enum gpnn_status predict_member(const struct member *member, const struct gpnn_query *query,
                                        const struct gpnn_latent *latent,
                                        gpnn_stored_predict *predict, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
-  if (query->known != NULL) {
-    copy(latent->mean, query->known->mean, query->n);
-    copy(latent->variance, query->known->variance, query->n);
-    copy(latent->nearest, query->known->nearest, query->n);
-  } else if (query->n > 0)
+  if (query->n > 0 && query->x != NULL)
     status = predict(member->state, query->n, query->x, latent, err);
+  else if (query->n > 0) {
+    const struct gpnn_stored_latent *known = &member->channel.dataset->stored->held_out;
+    copy(latent->mean, known->mean, query->n);
+    copy(latent->variance, known->variance, query->n);
+    copy(latent->nearest, known->nearest, query->n);
+  }
   for (size_t i = 0; i < query->n && latent->variance != NULL && member->factor != 1; i++)
     latent->variance[i] *= member->factor;
   return status;

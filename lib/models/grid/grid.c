@@ -210,9 +210,24 @@ static enum gpnn_status grid_make(void **state, size_t n, const struct gpnn_chan
                                   const struct gpnn_model_options *options, struct gpnn_error *err)
 {
   struct gpnn_grid_posterior_options own = gpnn_grid_default_options();
-  if (options->grid != NULL) own = *options->grid;
   own.system.threads = options->threads;
   return make_with(state, n, channels, &own, err);
+}
+
+enum gpnn_status gpnn_grid_model_new(struct gpnn_model **model, size_t n,
+                                     const struct gpnn_channel *channels,
+                                     const struct gpnn_grid_posterior_options *posterior,
+                                     const struct gpnn_model_options *options,
+                                     struct gpnn_error *err)
+{
+  struct gpnn_grid_posterior_options own = *posterior;
+  void *state = NULL;
+  own.system.threads = options->threads;
+  enum gpnn_status status = make_with(&state, n, channels, &own, err);
+  if (status == GPNN_OK)
+    status = gpnn_model_wrap(model, "grid", &gpnn_grid_ops, state, n, channels, options, err);
+  if (status == GPNN_OK) ((struct grid_model *)state)->channels = gpnn_model_channel(*model, 0);
+  return status;
 }
 
 static enum gpnn_status grid_with(const void *state, const struct gpnn_channel *channels,
