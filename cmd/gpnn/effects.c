@@ -1,4 +1,4 @@
-#include "cmd/gpnn/effects.h"
+#include "cmd/gpnn/workflow.h"
 
 #include <stdio.h>
 #include <stdlib.h>

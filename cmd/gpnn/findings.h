@@ -21,7 +21,7 @@ struct outlook {
   char why_not[GPNN_ERROR_BYTES]; /* if it is not known */
 };
 
-/* A model with effects of groups beside one without (cmd/gpnn/effects.h). */
+/* A model with effects of groups beside one without (cmd/gpnn/effects.c). */
 struct effects_trial {
   char *list;                  /* owned; the groups, as --group-effect has them; NULL: none */
   bool is_possible, is_better; /* the one with effects */

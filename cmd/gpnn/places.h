@@ -41,7 +41,7 @@ struct places {
   struct files working; /* unfinished; without a model */
   struct files other;   /* those of another model, which is compared with it; no predictions */
   const char *effects;  /* borrowed; groups that have effects in the working files, although the
-                           command line does not say so (cmd/gpnn/effects.h); NULL: none */
+                           command line does not say so (cmd/gpnn/effects.c); NULL: none */
   bool is_trial;        /* what the working files come to is only tried: quietly */
   struct files kept; /* the model, if it is kept or would be; and index and parameters as somebody
                         would call them who makes it step by step */

@@ -1,4 +1,4 @@
-#include "cmd/gpnn/update.h"
+#include "cmd/gpnn/workflow.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,6 @@
 #include "cmd/gpnn/check.h"
 #include "cmd/gpnn/html.h"
 #include "cmd/gpnn/report.h"
-#include "cmd/gpnn/web_private.h"
 #include "dataset/missing.h"
 #include "explain/columns.h"
 

@@ -11,12 +11,10 @@
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
 #include "cmd/gpnn/check.h"
-#include "cmd/gpnn/effects.h"
 #include "cmd/gpnn/findings.h"
 #include "cmd/gpnn/places.h"
 #include "cmd/gpnn/report.h"
 #include "cmd/gpnn/steps.h"
-#include "cmd/gpnn/update.h"
 #include "cmd/gpnn/web.h"
 
 /* ---- options ------------------------------------------------------------------------------ */

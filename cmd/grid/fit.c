@@ -1,5 +1,4 @@
 /* gpnn-grid fit: the index of a grid in, estimated parameters out. */
-#include "cmd/grid/fit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Options of gpnn-grid fit: their checks, and the factors that they name. */
 #include <string.h>
 
-#include "cmd/grid/fit.h"
+#include "cmd/grid/grid.h"
 #include "dataset/grid/grid.h"
 
 /* ---- without the index ----------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "cmd/common/open.h"
-#include "cmd/info/info_private.h"
+#include "cmd/info/info.h"
 #include "kernel/effects.h"
 
 /* ---- what an index says of them -------------------------------------------------------------- */

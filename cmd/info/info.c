@@ -7,7 +7,6 @@
 
 #include "base/memory.h"
 #include "cmd/common/facts.h"
-#include "cmd/info/info_private.h"
 #include "container/state.h"
 #include "dataset/index/index.h"
 #include "dataset/missing.h"

@@ -1,4 +1,4 @@
-#include "cmd/info/info_private.h"
+#include "cmd/info/info.h"
 
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "cmd/calibrate/calibrate.h"
 
 #include "cmd/mpi/mpi.h"
-#include "cmd/mpi/serve.h"
 
 static bool resolve(const struct cli *cli, void *arguments)
 {

@@ -7,7 +7,6 @@
 
 #include "cmd/common/signals.h"
 #include "cmd/mpi/mpi.h"
-#include "cmd/mpi/serve.h"
 #include "shard/shard.h"
 
 /* The unfinished file of a shard, for the signal handler. */

@@ -6,6 +6,10 @@
 #ifndef GPNN_CMD_MPI_MPI_H
 #define GPNN_CMD_MPI_MPI_H
 
+#include "cmd/common/cli.h"
+#include "cmd/common/open.h"
+#include "shard/comm.h"
+
 /* Lets ranks other than 0 say nothing: rank 0 says what goes wrong on any of them. */
 void mpi_silence(void);
 
@@ -13,5 +17,22 @@ void mpi_silence(void);
 int mpi_index(int argc, char **argv);
 int mpi_calibrate(int argc, char **argv);
 int mpi_predict(int argc, char **argv);
+
+/* ---- serve.c: a tool on rank 0, whose models ask all ranks that have a shard ----------------- */
+
+/* Runs a tool whose first operand is an index, with models by 'maker'. */
+typedef enum gpnn_status mpi_tool(const struct cli *cli, const struct open_maker *maker,
+                                  void *arguments, struct gpnn_error *err);
+
+/* Opens the shards of the folder that is the first operand, and runs the tool on rank 0, which the
+ * others serve.  Outcomes are those of the tool, and of gpnn_shard_open(). */
+GPNN_MUST_CHECK enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, void *arguments,
+                                           struct gpnn_error *err);
+
+/* Ends the part of this rank.  Rank 0 knows of every failure and tells it, a moment before its
+ * exit, at which mpirun drops what it has not forwarded yet; others end without one, as mpirun
+ * would then end rank 0 first. */
+GPNN_MUST_CHECK enum gpnn_status mpi_end(const struct cli *cli, struct gpnn_comm *comm,
+                                         enum gpnn_status status, struct gpnn_error *err);
 
 #endif

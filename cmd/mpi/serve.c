@@ -1,4 +1,4 @@
-#include "cmd/mpi/serve.h"
+#include "cmd/mpi/mpi.h"
 
 #include <stdlib.h>
 #include <time.h>
