@@ -10,7 +10,7 @@
 #include "cmd/common/progress.h"
 #include "cmd/gpnn/check.h"
 #include "cmd/gpnn/steps.h"
-#include "estimate/group_candidates.h"
+#include "estimate/group_effects.h"
 
 /* Rows held out, below which scores come from models that are fitted again. */
 enum { FEWEST_HELD_OUT = 200 };

@@ -49,7 +49,7 @@ GPNN_MUST_CHECK enum gpnn_status update(const struct cli *cli, const char *model
 /* ---- effects.c: whether groups have effects that nobody said --------------------------------- */
 
 /*
- * Where the working index has inputs that look like names of groups (estimate/group_candidates.h),
+ * Where the working index has inputs that look like names of groups (estimate/group_effects.h),
  * and no option rules that out, runs the steps once more with effects of these groups.  The rows
  * that both indexes hold out decide which files are the working ones from then on; 'trial' says
  * what was found.  That a model with effects cannot be made is no failure.  GPNN_ENOMEM, and

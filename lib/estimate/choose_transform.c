@@ -12,7 +12,6 @@
 #include "likelihood/distribution.h"
 #include "likelihood/head.h"
 #include "likelihood/scale.h"
-#include "likelihood/target_warp.h"
 #include "stats/difference.h"
 #include "stats/normal.h"
 

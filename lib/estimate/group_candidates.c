@@ -1,4 +1,4 @@
-#include "estimate/group_candidates.h"
+#include "estimate/group_effects.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -21,6 +21,7 @@
 #ifndef GPNN_ESTIMATE_GROUP_EFFECTS_H
 #define GPNN_ESTIMATE_GROUP_EFFECTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -62,5 +63,21 @@ gpnn_group_effects_end(const struct gpnn_dataset *view,
                        const struct gpnn_group_effects_options *options, const double *covariance,
                        struct gpnn_parameters *params, double *pseudo,
                        struct gpnn_group_effects_report *report, struct gpnn_error *err);
+
+/* ---- group_candidates.c ---------------------------------------------------------------------- */
+
+/*
+ * Which inputs look like the names of groups of rows, so that it is worth trying whether their
+ * levels have effects.
+ *
+ * These are categories of many levels, coded as numbers, whose levels differ, and whole numbers
+ * that are no quantity: their means differ, and those of numbers next to each other differ as much
+ * as those of any two (gpnn-methods(7), equations 6.15 and 6.16).
+ */
+
+/* Sets which inputs of a view's schema are candidates ('are': n_inputs), by at most 2^17 of its
+ * rows; none of a target that holds classes.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_group_candidates(const struct gpnn_dataset *view, bool *are,
+                                                       struct gpnn_error *err);
 
 #endif

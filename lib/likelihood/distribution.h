@@ -104,6 +104,21 @@ double gpnn_distribution_crps(const struct gpnn_distribution *distribution, doub
 struct gpnn_distribution_score gpnn_distribution_score(const struct gpnn_distribution *distribution,
                                                        double truth);
 
+/* ---- target_warp.c --------------------------------------------------------------------------- */
+
+struct gpnn_transform; /* stats/transform.h */
+
+/* The transform of a target as the warping function of predictive distributions, in any units of
+ * the target.  The target of a distribution is (y - centre) / scale, where y is that of the table;
+ * w is what the transform makes of y.  Moments and CRPS are taken over the transform's bounds. */
+struct gpnn_target_warp {
+  const struct gpnn_transform *transform; /* borrowed */
+  double centre, scale;                   /* of the units; scale > 0 */
+};
+
+/* The warping function, which borrows 'target'. */
+struct gpnn_warp gpnn_target_warp_function(const struct gpnn_target_warp *target);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,8 @@
-#include "likelihood/target_warp.h"
+#include "likelihood/distribution.h"
 
 #include <math.h>
+
+#include "stats/transform.h"
 
 static double in_table(const struct gpnn_target_warp *target, double y)
 {

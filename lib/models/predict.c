@@ -8,7 +8,7 @@
 #include "base/threads.h"
 #include "likelihood/atom.h"
 #include "likelihood/count.h"
-#include "likelihood/target_warp.h"
+#include "likelihood/distribution.h"
 #include "models/reach.h"
 
 /* How to convert a channel's latent function to the predictions asked for. */

@@ -1,4 +1,4 @@
-#include "shard/deal.h"
+#include "shard/shard_private.h"
 
 #include <math.h>
 #include <stdbool.h>

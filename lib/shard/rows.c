@@ -1,4 +1,4 @@
-#include "shard/rows.h"
+#include "shard/shard_private.h"
 
 #include <stdlib.h>
 #include <string.h>

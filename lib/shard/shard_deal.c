@@ -12,8 +12,6 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "dataset/sample.h"
-#include "shard/deal.h"
-#include "shard/rows.h"
 #include "shard/shard_private.h"
 #include "table/stream.h"
 

@@ -7,7 +7,7 @@
 #define GPNN_SHARD_SHARDED_PRIVATE_H
 
 #include "search/search.h"
-#include "shard/rows.h"
+#include "shard/shard_private.h"
 #include "shard/sharded.h"
 
 /* The nearest rows of one member, and the boxes of all ranks, in the coordinates in which distances

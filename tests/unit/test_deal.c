@@ -1,5 +1,5 @@
 #include "base/rng.h"
-#include "shard/deal.h"
+#include "shard/shard_private.h"
 #include "unit.h"
 
 enum { N = 1000, D = 3 };

@@ -1,7 +1,8 @@
 /* Predictive distributions against closed forms, and integrals against sums of many terms. */
-#include "likelihood/target_warp.h"
+#include "likelihood/distribution.h"
 #include "stats/normal.h"
 #include "stats/student.h"
+#include "stats/transform.h"
 #include "unit.h"
 
 static const double dfs[] = {2.05, 3, 4.5, 12, 2000, INFINITY};

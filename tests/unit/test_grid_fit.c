@@ -2,8 +2,8 @@
 #include "models/grid/fit/fit.h"
 
 #include "base/rng.h"
+#include "models/grid/fit/choose.h"
 #include "models/grid/fit/fit_private.h"
-#include "models/grid/fit/holes.h"
 #include "models/grid/fit/likelihood.h"
 #include "models/grid/fit/view.h"
 #include "models/grid/root.h"

@@ -1,5 +1,5 @@
 /* The series that means of levels follow: against the dense formula, and on simulated series. */
-#include "models/grid/series.h"
+#include "models/grid/means.h"
 
 #include "linalg/cholesky.h"
 #include "unit.h"

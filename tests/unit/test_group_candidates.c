@@ -1,5 +1,5 @@
 /* Which inputs look like names of groups. */
-#include "estimate/group_candidates.h"
+#include "estimate/group_effects.h"
 
 #include "base/rng.h"
 #include "unit.h"

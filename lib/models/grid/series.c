@@ -1,4 +1,4 @@
-#include "models/grid/series.h"
+#include "models/grid/means.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "models/grid/fit/holes.h"
+#include "models/grid/fit/choose.h"
 
 #include <stdlib.h>
 #include <string.h>

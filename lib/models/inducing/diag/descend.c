@@ -8,7 +8,6 @@
 #include "linalg/optimize.h"
 #include "linalg/probes.h"
 #include "models/inducing/diag/diag_private.h"
-#include "models/inducing/diag/fit_private.h"
 
 /* Iterations between pilot solutions; norms whose median limits the next one; how far beyond. */
 enum { PILOT_EVERY = 500, WINDOW = 51, FEWEST = 5 };

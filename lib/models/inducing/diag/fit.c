@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "models/inducing/diag/diag_private.h"
-#include "models/inducing/diag/fit_private.h"
 
 /* ---- options ------------------------------------------------------------------------------ */
 

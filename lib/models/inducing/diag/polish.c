@@ -6,7 +6,6 @@
 #include "linalg/cholesky.h"
 #include "linalg/probes.h"
 #include "models/inducing/diag/diag_private.h"
-#include "models/inducing/diag/fit_private.h"
 
 enum { MOST_STEPS = 50, PROBES = 32 };
 
