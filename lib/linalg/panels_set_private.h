@@ -41,8 +41,6 @@
 #include "linalg/panels_factor_private.h"
 #include "linalg/panels_invert_private.h"
 #include "linalg/panels_kernel_private.h"
-#include "linalg/panels_points_private.h"
-#include "linalg/panels_squares_private.h"
 #undef REAL
 #undef ROOT
 #undef LARGEST
@@ -56,7 +54,6 @@
 #define LANES (2 * DOUBLES)
 #include "linalg/panels_factor_private.h"
 #include "linalg/panels_mixed_private.h"
-#include "linalg/panels_squares_private.h"
 
 #define PASTE(a, b) a##b
 #define SET_OF(name) PASTE(gpnn_panels_, name)
