@@ -169,6 +169,45 @@ static void the_fit_is_where_the_likelihood_is_level(void **state)
   assert_near(slope[1], 0, 1e-4);
 }
 
+/* However few rows there are, and whatever they are. */
+static void the_fit_of_few_rows_is_there_too(void **state)
+{
+  (void)state;
+  struct gpnn_rng rng = seeded(3);
+  for (int trial = 0; trial < 2000; trial++) {
+    double share[8], slope[2];
+    bool is_at[8];
+    size_t n = 1 + gpnn_rng_below(&rng, 8);
+    for (size_t i = 0; i < n; i++) {
+      share[i] = gpnn_atom_share(32, gpnn_rng_below(&rng, 33));
+      is_at[i] = gpnn_rng_uniform(&rng) < 0.5;
+    }
+    struct gpnn_atom atom = {.share = 0.4};
+    gpnn_atom_fit(n, share, is_at, NULL, &atom);
+    slopes_at(n, share, is_at, &atom, slope);
+    assert_near(slope[0], 0, 1e-4);
+    assert_near(slope[1], 0, 1e-4);
+  }
+}
+
+static void rows_without_a_share_count_as_even(void **state)
+{
+  (void)state;
+  double share[30], even[30];
+  bool is_at[30];
+  struct gpnn_atom atom = {.share = 0.4}, as_even = atom;
+  for (size_t i = 0; i < 30; i++) {
+    share[i] = even[i] = gpnn_atom_share(32, (i * 11) % 33);
+    is_at[i] = i % 3 == 0;
+    if (i % 2 == 0) continue;
+    share[i] = NAN;
+    even[i] = 0.5;
+  }
+  gpnn_atom_fit(30, share, is_at, NULL, &atom);
+  gpnn_atom_fit(30, even, is_at, NULL, &as_even);
+  assert_true(atom.intercept == as_even.intercept && atom.slope == as_even.slope);
+}
+
 /* Rows whose share says nothing leave the slope to the prior, and those all at the atom do not take
  * the numbers beyond it. */
 static void a_weak_prior_makes_any_rows_enough(void **state)
@@ -201,6 +240,8 @@ int main(void)
       cmocka_unit_test(probabilities_are_the_formula),
       cmocka_unit_test(the_location_keeps_the_mean_or_stays_where_it_is),
       cmocka_unit_test(the_fit_is_where_the_likelihood_is_level),
+      cmocka_unit_test(the_fit_of_few_rows_is_there_too),
+      cmocka_unit_test(rows_without_a_share_count_as_even),
       cmocka_unit_test(a_weak_prior_makes_any_rows_enough),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

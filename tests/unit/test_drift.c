@@ -102,6 +102,7 @@ static void rows_that_lack_a_column_are_counted(void **state)
   assert_int_equal(kind_of(1, 1000, 0, 1, NAN, 2, &share), GPNN_DRIFT_MISSING);
   assert_near(share, 0.5, 1e-12);
   assert_int_equal(kind_of(1, 1000, 0, 1, NAN, 4, &share), GPNN_DRIFT_NONE);
+  assert_int_equal(kind_of(1, 200, 0, 1, NAN, 2, &share), GPNN_DRIFT_NONE); /* too few rows */
 }
 
 static void dates_are_not_looked_at(void **state)

@@ -30,14 +30,20 @@ static char *text_of(size_t from, size_t to, bool lacks)
 static const struct gpnn_roles roles = {
     .target = "a,b", .inputs = "x,w,c", .one_hot = "c", .regressors = "r", .row_noise = "v"};
 
-static enum gpnn_status add_text(struct gpnn_grown *grown, const char *text, struct gpnn_error *why)
+static enum gpnn_status add_rows(struct gpnn_grown *grown, const char *text, bool skip_bad,
+                                 struct gpnn_error *why)
 {
   struct gpnn_table *table = NULL;
   const struct gpnn_table_options options = GPNN_TABLE_OPTIONS_INIT;
   assert_ok(gpnn_table_open(&table, scratch_text("more.csv", text), &options, &err));
-  enum gpnn_status status = gpnn_grown_read(grown, table, false, why);
+  enum gpnn_status status = gpnn_grown_read(grown, table, skip_bad, why);
   gpnn_table_close(table);
   return status;
+}
+
+static enum gpnn_status add_text(struct gpnn_grown *grown, const char *text, struct gpnn_error *why)
+{
+  return add_rows(grown, text, false, why);
 }
 
 /* Adds rows 'from' to 'to' to 'old'. */
@@ -149,6 +155,80 @@ static void rows_added_may_be_the_first_to_lack_inputs(void **state)
   gpnn_grown_release(&grown);
   gpnn_training_release(&training);
   free(text);
+}
+
+/* Rows that cannot be read are counted with those of the index. */
+static void bad_rows_are_left_out_and_counted(void **state)
+{
+  (void)state;
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct gpnn_grown grown = GPNN_GROWN_INIT;
+  char *text = text_of(0, 200, false), *more = text_of(200, 260, false);
+  train(&training, text, &roles, GPNN_SCALING_SCALE, 20);
+  training.dataset.n_skipped = 5;
+  memcpy(strstr(more, "\n230,") + 1, "xyz", 3);
+  memcpy(strstr(more, "\n240,") + 1, "xyz", 3);
+  assert_ok(gpnn_grown_begin(&grown, &training.dataset, scratch_path("new.gpi"), NULL, &err));
+  assert_ok(add_rows(&grown, more, true, &err));
+  assert_ok(gpnn_grown_finish(&grown, &err));
+  assert_int_equal(grown.skipped.n, 2);
+  assert_int_equal(grown.n_added, 58);
+  assert_int_equal(grown.dataset.n_skipped, 7);
+  gpnn_grown_release(&grown);
+  gpnn_training_release(&training);
+  free(text);
+  free(more);
+}
+
+/* A row is filled in by what all training rows say, the last as well as the first: of an input that
+ * is 0 in the first half of them and 10 in the second, and has nothing to do with the other, by
+ * about the mean. */
+static void rows_added_are_filled_in_by_all_rows_of_the_index(void **state)
+{
+  (void)state;
+  enum { OLD = 400 };
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct gpnn_grown grown = GPNN_GROWN_INIT;
+  char *text = malloc(20 * OLD);
+  int length = sprintf(text, "u,w,y\n");
+  for (size_t i = 0; i < OLD; i++)
+    length +=
+        sprintf(text + length, "%zu,%d,%zu\n", i * 7919 % 101, i < OLD / 2 ? 0 : 10, i * i % 17);
+  const struct gpnn_roles usual = {.target = "y"};
+  train(&training, text, &usual, GPNN_SCALING_SCALE, 0);
+  assert_ok(gpnn_grown_begin(&grown, &training.dataset, scratch_path("new.gpi"), NULL, &err));
+  assert_ok(add_text(&grown, "u,w,y\n300,,3\n", &err));
+  assert_ok(gpnn_grown_finish(&grown, &err));
+  const struct gpnn_scaling *s = &training.dataset.scaling;
+  double w = grown.dataset.x[2 * OLD + 1] / s->weight[1] + s->mean[1];
+  assert_near(w, 5, 1.5);
+  gpnn_grown_release(&grown);
+  gpnn_training_release(&training);
+  free(text);
+}
+
+/* A position is missing if one of its two columns is, and then both are. */
+static void a_position_lacks_both_its_columns(void **state)
+{
+  (void)state;
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct gpnn_grown grown = GPNN_GROWN_INIT;
+  char text[4000];
+  int length = sprintf(text, "u,lat,lon,y\n");
+  for (int i = 0; i < 60; i++)
+    length += sprintf(text + length, "%d,%d,%d,%d\n", i * 37 % 61, 40 + i % 7, 5 + i % 11, i % 9);
+  const char *const places[] = {"lat,lon"};
+  const struct gpnn_roles located = {.target = "y", .locations = places, .n_locations = 1};
+  train(&training, text, &located, GPNN_SCALING_SCALE, 0);
+  assert_ok(gpnn_grown_begin(&grown, &training.dataset, scratch_path("new.gpi"), NULL, &err));
+  assert_ok(add_text(&grown, "u,lat,lon,y\n3,,7,1\n70,41,,2\n71,41,7,2\n", &err));
+  assert_ok(gpnn_grown_finish(&grown, &err));
+  size_t bytes = gpnn_lacks_bytes(3);
+  for (size_t i = 60; i < 63; i++)
+    for (size_t input = 0; input < 3; input++)
+      assert_int_equal(gpnn_lacks(grown.dataset.lacks + i * bytes, input), input > 0 && i < 62);
+  gpnn_grown_release(&grown);
+  gpnn_training_release(&training);
 }
 
 /* ---- levels ---- */
@@ -336,6 +416,60 @@ static void calibration_rows_stay_a_random_sample(void **state)
   for (size_t p = 0; p < PARTS; p++) free(texts[p]);
 }
 
+/* A tenth of 216 rows is held out: 22, of which those added have their share, 22 * 16 / 216, on
+ * average. */
+static void the_share_of_calibration_rows_is_rounded(void **state)
+{
+  (void)state;
+  enum { SEEDS = 400 };
+  double held = 0;
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  char *text = text_of(0, 200, false), *more = text_of(200, 216, false);
+  train(&training, text, &roles, GPNN_SCALING_SCALE, 20);
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    struct gpnn_grown grown = GPNN_GROWN_INIT;
+    training.dataset.fingerprint = seed;
+    assert_ok(gpnn_grown_begin(&grown, &training.dataset, scratch_path("new.gpi"), NULL, &err));
+    assert_ok(add_text(&grown, more, &err));
+    assert_ok(gpnn_grown_finish(&grown, &err));
+    held += (double)grown.dataset.n_calibration / SEEDS;
+    gpnn_grown_release(&grown);
+  }
+  assert_near(held, 20 + 22 * 16 / 216.0, 0.1);
+  gpnn_training_release(&training);
+  free(text);
+  free(more);
+}
+
+/* Where most calibration rows are forgotten there are fewer than their share: none of the training
+ * rows takes the place of one. */
+static void no_training_row_is_held_out_later(void **state)
+{
+  (void)state;
+  enum { HELD = 20, LEFT = 5 };
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct gpnn_grown grown = GPNN_GROWN_INIT;
+  char *text = text_of(0, 200, false), *more = text_of(200, 216, false);
+  train(&training, text, &roles, GPNN_SCALING_SCALE, HELD);
+  const struct gpnn_dataset *old = &training.dataset, *rows = &grown.dataset;
+  assert_ok(gpnn_grown_begin(&grown, old, scratch_path("new.gpi"), NULL, &err));
+  for (size_t j = LEFT; j < HELD; j++) grown.is_forgotten[old->n + j] = true;
+  assert_ok(add_text(&grown, more, &err));
+  assert_ok(gpnn_grown_finish(&grown, &err));
+  assert_int_equal(grown.n_forgotten, HELD - LEFT);
+  assert_in_range(rows->n_calibration, LEFT + 1, LEFT + 2); /* 20 * 16 / 201 are of those added */
+  for (size_t i = 0; i < rows->n_calibration; i++) {
+    bool is_known = rows->held_out[i] >= 200 - (HELD - LEFT); /* one of those added */
+    for (size_t j = 0; j < LEFT; j++)
+      is_known = is_known || rows->calibration_y[i] == old->calibration_y[j];
+    assert_true(is_known);
+  }
+  gpnn_grown_release(&grown);
+  gpnn_training_release(&training);
+  free(text);
+  free(more);
+}
+
 /* ---- what is noticed ---- */
 
 static void a_table_that_was_added_before_is_refused(void **state)
@@ -375,11 +509,16 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(grown_rows_are_those_of_both_tables_in_their_order),
       cmocka_unit_test(rows_added_may_be_the_first_to_lack_inputs),
+      cmocka_unit_test(bad_rows_are_left_out_and_counted),
+      cmocka_unit_test(rows_added_are_filled_in_by_all_rows_of_the_index),
+      cmocka_unit_test(a_position_lacks_both_its_columns),
       cmocka_unit_test(a_later_level_is_coded_by_the_rows_before),
       cmocka_unit_test(the_oldest_rows_are_forgotten),
       cmocka_unit_test(any_number_of_oldest_rows_is_forgotten),
       cmocka_unit_test(what_cannot_be_forgotten_is_said),
       cmocka_unit_test(calibration_rows_stay_a_random_sample),
+      cmocka_unit_test(the_share_of_calibration_rows_is_rounded),
+      cmocka_unit_test(no_training_row_is_held_out_later),
       cmocka_unit_test(a_table_that_was_added_before_is_refused),
       cmocka_unit_test(drift_is_in_standard_deviations),
   };

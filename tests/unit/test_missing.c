@@ -154,6 +154,66 @@ static void a_prediction_is_that_of_the_mixture_of_its_draws(void **state)
   tear_down(&s);
 }
 
+/* No local scale multiplies what the draws differ by, so it is the mean's too. */
+static void what_draws_differ_by_counts_as_the_means(void **state)
+{
+  (void)state;
+  struct setting s;
+  const double x[2 * D] = {0.3, NAN, -0.2, 0.3, 0.1, -0.2};
+  const struct gpnn_query query = {.n = 2, .x = x};
+  double variance[2], of_mean[2], draws[K * D], mean[K], own[K], within = 0;
+  const struct gpnn_latent latent = {.variance = variance, .mean_variance = of_mean};
+  struct gpnn_counts counts = {0};
+  set_up(&s, 1);
+  assert_ok(gpnn_model_predict(s.gp, &query, &latent, &counts, &err));
+  gpnn_missing_draw(s.f.data, x, -1, K, draws);
+  predict(&s, K, draws, mean, own);
+  for (size_t k = 0; k < K; k++) within += own[k] / K;
+  assert_close(of_mean[0], variance[0] - within, 1e-10);
+  assert_true(of_mean[0] > 0.01 && of_mean[1] == 0);
+  tear_down(&s);
+}
+
+/* Whatever is asked of them. */
+static void several_targets_are_predicted_as_each_alone(void **state)
+{
+  (void)state;
+  enum { C = 2, ROWS = 3 };
+  struct setting s;
+  const double x[ROWS * D] = {0.3, NAN, -0.2, 0.1, 0.2, 0.3, NAN, NAN, 0.4};
+  const double atoms[C] = {1, -1};
+  double y[C][N], all[C * ROWS], share[C * ROWS], alone[ROWS], part[ROWS];
+  struct gpnn_dataset views[C];
+  struct gpnn_channel channels[C];
+  struct gpnn_counts counts[C] = {{0}};
+  struct gpnn_model *model = NULL, *one = NULL;
+  const struct gpnn_model_options options = {.threads = 1};
+  const struct gpnn_query query = {.n = ROWS, .x = x};
+  const struct gpnn_latent latent = {.mean = all, .atom = atoms, .share = share};
+  set_up(&s, 1);
+  for (size_t c = 0; c < C; c++) {
+    for (size_t i = 0; i < N; i++) y[c][i] = s.f.x[i * D + c] > 0.3 ? atoms[c] : s.f.y[i];
+    views[c] = *s.f.data;
+    views[c].y = y[c];
+    channels[c] = (struct gpnn_channel){&views[c], &s.params};
+  }
+  assert_ok(gpnn_model_new(&model, C, channels, &options, &err));
+  assert_ok(gpnn_model_predict(model, &query, &latent, counts, &err));
+  for (size_t c = 0; c < C; c++) {
+    const struct gpnn_latent own = {.mean = alone, .atom = &atoms[c], .share = part};
+    assert_ok(gpnn_model_new(&one, 1, &channels[c], &options, &err));
+    assert_ok(gpnn_model_predict(one, &query, &own, counts, &err));
+    for (size_t i = 0; i < ROWS; i++) {
+      assert_close(all[c * ROWS + i], alone[i], 1e-10);
+      assert_close(share[c * ROWS + i], part[i], 1e-12);
+    }
+    gpnn_model_free(one);
+  }
+  assert_true(fabs(share[0] - share[ROWS]) > 0.01);
+  gpnn_model_free(model);
+  tear_down(&s);
+}
+
 static void a_row_depends_on_no_other_and_on_no_thread(void **state)
 {
   (void)state;
@@ -236,6 +296,8 @@ int main(void)
       cmocka_unit_test(nothing_is_drawn_from_rows_that_are_left_out),
       cmocka_unit_test(rows_that_lack_the_same_count_as_filled_in),
       cmocka_unit_test(a_prediction_is_that_of_the_mixture_of_its_draws),
+      cmocka_unit_test(what_draws_differ_by_counts_as_the_means),
+      cmocka_unit_test(several_targets_are_predicted_as_each_alone),
       cmocka_unit_test(a_row_depends_on_no_other_and_on_no_thread),
       cmocka_unit_test(a_row_without_any_input_is_predicted_as_the_targets_are),
       cmocka_unit_test(the_less_is_known_the_wider),
