@@ -92,10 +92,12 @@ static void nights_of_fewer_rows_have_wider_limits(void **state)
   for (size_t i = 0; i < 20; i++) {
     night = night_of(i, i % 2 == 0 ? 1 : 1.1);
     night.rows = night.n = 1000;
+    gpnn_night_set(&night, false, "pit_distance", i % 2 == 0 ? 1 : 1.2);
     gpnn_night_set(&night, false, "na", 0);
     add(&monitor, night);
   }
   night = night_of(20, 1);
+  gpnn_night_set(&night, false, "pit_distance", 1);
   gpnn_night_set(&night, false, "na", 0.5);
   night.rows = night.n = 1000;
   const struct gpnn_night many = add(&monitor, night);
@@ -103,8 +105,29 @@ static void nights_of_fewer_rows_have_wider_limits(void **state)
   const struct gpnn_night few = add(&monitor, night);
   const double centre = log(1.1) / 2;
   assert_near((log(few.high[0]) - centre) / (log(many.high[0]) - centre), 10, 1e-6);
+  /* The distance from uniform is itself ten times as large, and varies as much more. */
+  const double distance = log(1.2) / 2;
+  assert_near(log(few.high[4]) - log(10) - distance, 10 * (log(many.high[4]) - distance), 1e-6);
   assert_near(few.high[5], many.high[5], 0);
   gpnn_monitor_release(&monitor);
+}
+
+static void what_never_changes_raises_no_alarm(void **state)
+{
+  (void)state;
+  for (int k = 1; k <= 300; k++) {
+    struct gpnn_monitor monitor = {0};
+    struct gpnn_night night = {0};
+    for (size_t i = 0; i < 9; i++) {
+      night = night_of(i, 0.0137 * k);
+      gpnn_night_set(&night, false, "nll", 0.31 * k);
+      gpnn_night_set(&night, false, "coverage95", k / 301.0);
+      night = add(&monitor, night);
+    }
+    assert_true(night.high[0] > 0);
+    assert_false(gpnn_night_is_outside(&night));
+    gpnn_monitor_release(&monitor);
+  }
 }
 
 static void beta_binomial_quantiles_are_those_of_sums(void **state)
@@ -182,6 +205,7 @@ int main(void)
       cmocka_unit_test(a_night_comes_in_its_place_and_replaces_itself),
       cmocka_unit_test(shares_that_have_always_been_zero_have_limits),
       cmocka_unit_test(nights_of_fewer_rows_have_wider_limits),
+      cmocka_unit_test(what_never_changes_raises_no_alarm),
       cmocka_unit_test(beta_binomial_quantiles_are_those_of_sums),
       cmocka_unit_test(chance_seldom_raises_an_alarm),
       cmocka_unit_test(a_history_is_read_as_it_was_written),
