@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "estimate/neighbourhood_private.h"
+#include "linalg/arrays.h"
 #include "linalg/cholesky.h"
 #include "linalg/simd.h"
 
@@ -12,36 +13,17 @@
 
 /* ---- one row -------------------------------------------------------------------------- */
 
-static void scratch_release(struct gpnn_term_scratch *s)
-{
-  free(s->z);
-  free(s->t);
-  free(s->difference);
-  free(s->r2);
-  free(s->cross2);
-  free(s->a);
-  free(s->work);
-  free(s->diagonal);
-  free(s->row);
-}
-
 /* False: not enough memory.  The object may be released even then, and also if it is zeroed. */
 static bool scratch_init(struct gpnn_term_scratch *scratch, size_t k, size_t d)
 {
   size_t s = k + 1, pairs = s * k / 2;
-  scratch->z = gpnn_alloc(d, s, sizeof(double));
-  scratch->t = gpnn_alloc(d, s, sizeof(double));
-  scratch->difference = gpnn_alloc(d, 1, sizeof(double));
-  scratch->r2 = gpnn_alloc(3, pairs, sizeof(double));
-  scratch->cross2 = gpnn_alloc(3, k, sizeof(double));
-  scratch->a = gpnn_alloc(s, s, sizeof(double));
-  scratch->work = gpnn_alloc(gpnn_cholesky_work(s), 1, sizeof(double));
-  scratch->diagonal = gpnn_alloc(4, s, sizeof(double));
-  scratch->row = gpnn_alloc(s, 1, sizeof *scratch->row);
-  if (scratch->z == NULL || scratch->t == NULL || scratch->difference == NULL ||
-      scratch->r2 == NULL || scratch->cross2 == NULL || scratch->a == NULL ||
-      scratch->work == NULL || scratch->diagonal == NULL || scratch->row == NULL)
-    return false;
+  scratch->arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(scratch->z, d, s), GPNN_ARRAY(scratch->t, d, s),
+                  GPNN_ARRAY(scratch->difference, d, 1), GPNN_ARRAY(scratch->r2, 3, pairs),
+                  GPNN_ARRAY(scratch->cross2, 3, k), GPNN_ARRAY(scratch->a, s, s),
+                  GPNN_ARRAY(scratch->work, gpnn_cholesky_work(s), 1),
+                  GPNN_ARRAY(scratch->diagonal, 4, s), GPNN_ARRAY(scratch->row, s, 1));
+  if (scratch->arrays == NULL) return false;
   scratch->slope = scratch->r2 + pairs;
   scratch->pair = scratch->slope + pairs;
   scratch->cross = scratch->cross2 + k;
@@ -69,16 +51,12 @@ static bool lanes_init(struct gpnn_lanes *lanes, const struct gpnn_dataset *data
                                .k = k,
                                .padded = padded,
                                .with_map = with_map};
-  lanes->difference = gpnn_alloc(d, 1, sizeof(gpnn_lanes_vector));
-  lanes->z = gpnn_alloc(2 * k, padded, sizeof(gpnn_lanes_vector));
-  lanes->r2 = gpnn_alloc(pairs, 3, sizeof(gpnn_lanes_vector));
-  lanes->cross2 = gpnn_alloc(k, 6, sizeof(gpnn_lanes_vector));
-  lanes->factor = gpnn_alloc(pairs + 3 * k, 1, sizeof(gpnn_lanes_vector));
-  lanes->gradient = gpnn_alloc(width, 1, sizeof(gpnn_lanes_vector));
-  lanes->by_map = gpnn_alloc(d, with_map ? d : 1, sizeof(gpnn_lanes_vector));
-  if (!lanes->difference || !lanes->z || !lanes->r2 || !lanes->cross2 || !lanes->factor ||
-      !lanes->gradient || !lanes->by_map)
-    return false;
+  lanes->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(lanes->difference, d, 1), GPNN_ARRAY(lanes->z, 2 * k, padded),
+      GPNN_ARRAY(lanes->r2, pairs, 3), GPNN_ARRAY(lanes->cross2, k, 6),
+      GPNN_ARRAY(lanes->factor, pairs + 3 * k, 1), GPNN_ARRAY(lanes->gradient, width, 1),
+      GPNN_ARRAY(lanes->by_map, d, with_map ? d : 1));
+  if (lanes->arrays == NULL) return false;
   lanes->t = lanes->z + k * padded;
   lanes->slope = lanes->r2 + pairs;
   lanes->pair = lanes->slope + pairs;
@@ -90,25 +68,7 @@ static bool lanes_init(struct gpnn_lanes *lanes, const struct gpnn_dataset *data
   return true;
 }
 
-static void lanes_release(struct gpnn_lanes *lanes)
-{
-  free(lanes->difference);
-  free(lanes->z);
-  free(lanes->r2);
-  free(lanes->cross2);
-  free(lanes->factor);
-  free(lanes->gradient);
-  free(lanes->by_map);
-}
-
 /* ---- classes -------------------------------------------------------------------------- */
-
-static void labels_release(struct gpnn_labels *labels)
-{
-  free(labels->latent);
-  free(labels->w);
-  free(labels->label);
-}
 
 /* 'link' and 'share' are borrowed.  False: not enough memory.  The object may be released even
  * then, and also if it is zeroed. */
@@ -117,10 +77,9 @@ static bool labels_init(struct gpnn_labels *labels, size_t n_classes, const stru
 {
   *labels = (struct gpnn_labels){
       .classes = {.n = n_classes, .link = link, .share = share, .temperature = 1}};
-  labels->latent = gpnn_alloc(n_classes, 4, sizeof *labels->latent);
-  labels->w = gpnn_alloc(k, 2, sizeof *labels->w);
-  labels->label = gpnn_alloc(k, 1, sizeof *labels->label);
-  if (labels->latent == NULL || labels->w == NULL || labels->label == NULL) return false;
+  labels->arrays = GPNN_ARRAYS(GPNN_ARRAY(labels->latent, n_classes, 4),
+                               GPNN_ARRAY(labels->w, k, 2), GPNN_ARRAY(labels->label, k, 1));
+  if (labels->arrays == NULL) return false;
   labels->probability = labels->latent + n_classes;
   labels->slopes.bias = labels->probability + n_classes;
   labels->slopes.latent = labels->slopes.bias + n_classes;
@@ -206,9 +165,12 @@ struct evaluation {
 
 static void evaluation_release(struct evaluation *e)
 {
-  for (size_t t = 0; e->scratch != NULL && t < e->n_threads; t++) scratch_release(&e->scratch[t]);
-  for (size_t t = 0; e->lanes != NULL && t < e->n_threads; t++) lanes_release(&e->lanes[t]);
-  for (size_t t = 0; e->labels != NULL && t < e->n_threads; t++) labels_release(&e->labels[t]);
+  for (size_t t = 0; e->scratch != NULL && t < e->n_threads; t++)
+    gpnn_arrays_free(e->scratch[t].arrays);
+  for (size_t t = 0; e->lanes != NULL && t < e->n_threads; t++)
+    gpnn_arrays_free(e->lanes[t].arrays);
+  for (size_t t = 0; e->labels != NULL && t < e->n_threads; t++)
+    gpnn_arrays_free(e->labels[t].arrays);
   free(e->scratch);
   free(e->lanes);
   free(e->labels);

@@ -24,8 +24,9 @@ struct gpnn_labels {
   struct gpnn_categorical classes;
   double *latent, *probability; /* n classes each */
   struct gpnn_categorical_slopes slopes;
-  double *w, *by_w; /* k each: weights of the neighbours, and derivatives by them */
-  size_t *label;    /* k: the neighbours' classes */
+  double *w, *by_w;           /* k each: weights of the neighbours, and derivatives by them */
+  size_t *label;              /* k: the neighbours' classes */
+  struct gpnn_arrays *arrays; /* owned; all of these */
 };
 
 /* Derivatives by a link: by the logarithms of its numbers, and by the biases. */
@@ -58,6 +59,7 @@ struct gpnn_term_scratch {
   double *diagonal;                     /* s: noise variances */
   double *r, *alpha, *w;                /* s each */
   size_t *row;                          /* s: the rows added */
+  struct gpnn_arrays *arrays;           /* owned; all of the above */
 };
 
 /* The evaluation of one row. */
@@ -131,7 +133,8 @@ struct gpnn_lanes {
   gpnn_lanes_vector *factor; /* rows of the lower triangle, then the right-hand sides */
   gpnn_lanes_vector *diagonal, *inverse_diagonal, *sum; /* k each */
   gpnn_lanes_vector *gradient;                          /* n_lengthscales + 3 */
-  gpnn_lanes_vector *by_map; /* d by d with a map, otherwise only the diagonal, d */
+  gpnn_lanes_vector *by_map;  /* d by d with a map, otherwise only the diagonal, d */
+  struct gpnn_arrays *arrays; /* owned; all of these vectors */
 };
 
 /*
