@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "estimate/choose_private.h"
 #include "kernel/rotation.h"
+#include "linalg/arrays.h"
 #include "stats/difference.h"
 
 /* ---- trials ------------------------------------------------------------------------------- */
@@ -28,16 +29,7 @@ void gpnn_choice_release(struct gpnn_choice *c)
   free(c->whitening);
   gpnn_choice_release_views(c);
   free(c->self);
-  free(c->share);
-  free(c->y);
-  free(c->noise);
-  free(c->regressors);
-  free(c->mean);
-  free(c->latent);
-  free(c->misfit);
-  free(c->loss);
-  free(c->crps);
-  free(c->unit);
+  gpnn_arrays_free(c->arrays);
 }
 
 enum gpnn_status gpnn_choice_keep(struct gpnn_choice *c, struct gpnn_choose_trial *trial,

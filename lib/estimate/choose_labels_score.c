@@ -10,14 +10,15 @@
 #include "estimate/choose_private.h"
 #include "estimate/neighbourhood.h"
 #include "likelihood/categorical.h"
+#include "linalg/arrays.h"
 #include "search/search.h"
 #include "stats/difference.h"
 
 enum gpnn_status gpnn_labels_make_room(struct gpnn_choice *c, struct gpnn_error *err)
 {
   size_t n_classes = gpnn_dataset_n_classes(c->dataset);
-  c->share = gpnn_alloc(n_classes, 1, sizeof *c->share);
-  if (c->share == NULL) return gpnn_fail_memory(err, "for a choice");
+  c->arrays = GPNN_ARRAYS(GPNN_ARRAY(c->share, n_classes, 1));
+  if (c->arrays == NULL) return gpnn_fail_memory(err, "for a choice");
   gpnn_categorical_shares(n_classes, c->dataset->n, c->dataset->y, c->share);
   return GPNN_OK;
 }

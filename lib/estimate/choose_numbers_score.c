@@ -11,6 +11,7 @@
 #include "estimate/choose_private.h"
 #include "likelihood/head.h"
 #include "likelihood/scale.h"
+#include "linalg/arrays.h"
 #include "models/heldout.h"
 #include "models/mixture.h"
 #include "stats/difference.h"
@@ -21,18 +22,12 @@ enum gpnn_status gpnn_numbers_make_room(struct gpnn_choice *c, struct gpnn_error
 {
   const struct gpnn_dataset *dataset = c->dataset;
   size_t n = c->n, p = dataset->n_regressors;
-  c->y = gpnn_alloc(n, 1, sizeof *c->y);
-  c->noise = gpnn_alloc(n, 1, sizeof *c->noise);
-  c->regressors = gpnn_alloc(n, p, sizeof *c->regressors);
-  c->mean = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->mean);
-  c->latent = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->latent);
-  c->misfit = gpnn_alloc(GPNN_CHOOSE_COUNTS, n, sizeof *c->misfit);
-  c->loss = gpnn_alloc(n, 1, sizeof *c->loss);
-  c->crps = gpnn_alloc(n, 1, sizeof *c->crps);
-  c->unit = gpnn_alloc(c->n_targets, 1, sizeof *c->unit);
-  if (!c->y || !c->noise || !c->regressors || !c->mean || !c->latent || !c->misfit || !c->loss ||
-      !c->crps || !c->unit)
-    return gpnn_fail_memory(err, "for a choice");
+  c->arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(c->y, n, 1), GPNN_ARRAY(c->noise, n, 1), GPNN_ARRAY(c->regressors, n, p),
+      GPNN_ARRAY(c->mean, GPNN_CHOOSE_COUNTS, n), GPNN_ARRAY(c->latent, GPNN_CHOOSE_COUNTS, n),
+      GPNN_ARRAY(c->misfit, GPNN_CHOOSE_COUNTS, n), GPNN_ARRAY(c->loss, n, 1),
+      GPNN_ARRAY(c->crps, n, 1), GPNN_ARRAY(c->unit, c->n_targets, 1));
+  if (c->arrays == NULL) return gpnn_fail_memory(err, "for a choice");
   for (size_t i = 0; i < n && p > 0; i++)
     memcpy(c->regressors + i * p, dataset->regressors + (size_t)c->self[i] * p,
            p * sizeof *c->regressors);

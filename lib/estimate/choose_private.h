@@ -186,6 +186,7 @@ struct gpnn_choice {
   double *mean, *latent, *misfit; /* GPNN_CHOOSE_COUNTS by n: scratch, of one target */
   double *loss, *crps;            /* n of each: scratch */
   double *unit; /* of the CRPS of each target: that of the first candidate; 0: none is scored */
+  struct gpnn_arrays *arrays; /* owned; 'share', or what numbers have */
 };
 
 /* ---- choose.c ----------------------------------------------------------------------------- */

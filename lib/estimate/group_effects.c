@@ -22,23 +22,19 @@
 struct whitened {
   const struct gpnn_dataset *view;
   struct gpnn_effect_design design;
-  struct gpnn_mixed_factor *factors; /* owned; one for each effect */
-  char (*names)[GPNN_MASK_BYTES];    /* owned; theirs */
-  size_t *start;                     /* owned; n + 1 */
-  uint32_t *column;                  /* owned */
-  double *value, *y;                 /* owned */
-  double log_variance;               /* sum of the logarithms of the variances divided by */
+  struct gpnn_mixed_factor *factors; /* one for each effect */
+  char (*names)[GPNN_MASK_BYTES];    /* theirs */
+  size_t *start;                     /* n + 1 */
+  uint32_t *column;
+  double *value, *y;
+  struct gpnn_arrays *arrays; /* owned; those above */
+  double log_variance;        /* sum of the logarithms of the variances divided by */
 };
 
 static void whitened_release(struct whitened *w)
 {
   gpnn_effect_design_release(&w->design);
-  free(w->factors);
-  free(w->names);
-  free(w->start);
-  free(w->column);
-  free(w->value);
-  free(w->y);
+  gpnn_arrays_free(w->arrays);
 }
 
 /* The fixed part is linear where the rows suffice for its coefficients. */
@@ -56,15 +52,11 @@ static enum gpnn_status whitened_init(struct whitened *w, const struct gpnn_data
       gpnn_effect_design_make(&w->design, view, may_be_linear(view), NULL, NULL, err);
   if (status != GPNN_OK) return status;
   size_t most = view->n * (1 + neighbours) * w->design.n_numbers;
-  w->factors = gpnn_alloc(w->design.n_effects, 1, sizeof *w->factors);
-  w->names = gpnn_alloc(w->design.n_effects, 1, sizeof *w->names);
-  w->start = gpnn_alloc(view->n + 1, 1, sizeof *w->start);
-  w->column = gpnn_alloc(most, 1, sizeof *w->column);
-  w->value = gpnn_alloc(most, 1, sizeof *w->value);
-  w->y = gpnn_alloc(view->n, 1, sizeof *w->y);
-  if (w->factors == NULL || w->names == NULL || w->start == NULL || w->column == NULL ||
-      w->value == NULL || w->y == NULL)
-    return gpnn_fail_memory(err, "for the effects");
+  w->arrays = GPNN_ARRAYS(GPNN_ARRAY(w->factors, w->design.n_effects, 1),
+                          GPNN_ARRAY(w->names, w->design.n_effects, 1),
+                          GPNN_ARRAY(w->start, view->n + 1, 1), GPNN_ARRAY(w->column, most, 1),
+                          GPNN_ARRAY(w->value, most, 1), GPNN_ARRAY(w->y, view->n, 1));
+  if (w->arrays == NULL) return gpnn_fail_memory(err, "for the effects");
   for (size_t e = 0; e < w->design.n_effects; e++)
     w->factors[e] =
         (struct gpnn_mixed_factor){gpnn_schema_effect_name(&view->schema, e, w->names[e]),

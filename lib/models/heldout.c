@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "dataset/missing.h"
+#include "linalg/arrays.h"
 
 struct gpnn_heldout gpnn_heldout_of_dataset(const struct gpnn_dataset *dataset)
 {
@@ -22,16 +23,11 @@ enum gpnn_status gpnn_heldout_new(struct gpnn_heldout *heldout, const struct gpn
 {
   size_t p = dataset->n_regressors;
   struct gpnn_heldout_rows *own = &heldout->own;
-  own->x = gpnn_alloc(n, dataset->d, sizeof *own->x);
-  own->y = gpnn_alloc(n, 1, sizeof *own->y);
-  own->self = gpnn_alloc(n, 1, sizeof *own->self);
-  own->regressors = gpnn_alloc(n, p, sizeof *own->regressors);
-  own->noise = gpnn_alloc(n, 1, sizeof *own->noise);
-  own->exposure = gpnn_alloc(n, 1, sizeof *own->exposure);
-  if (n_candidates > 0) own->candidates = gpnn_alloc(n, n_candidates, sizeof *own->candidates);
-  if (own->x == NULL || own->y == NULL || own->self == NULL || own->regressors == NULL ||
-      own->noise == NULL || own->exposure == NULL || (n_candidates > 0 && own->candidates == NULL))
-    return gpnn_fail_memory(err, "for calibration");
+  own->arrays = GPNN_ARRAYS(GPNN_ARRAY(own->x, n, dataset->d), GPNN_ARRAY(own->y, n, 1),
+                            GPNN_ARRAY(own->self, n, 1), GPNN_ARRAY(own->regressors, n, p),
+                            GPNN_ARRAY(own->noise, n, 1), GPNN_ARRAY(own->exposure, n, 1),
+                            GPNN_ARRAY_IF(n_candidates > 0, own->candidates, n, n_candidates));
+  if (own->arrays == NULL) return gpnn_fail_memory(err, "for calibration");
   heldout->query = (struct gpnn_query){.n = n,
                                        .x = own->x,
                                        .regressors = p == 0 ? NULL : own->regressors,
@@ -87,12 +83,6 @@ enum gpnn_status gpnn_heldout_alone(struct gpnn_heldout *heldout,
 
 void gpnn_heldout_release(struct gpnn_heldout *heldout)
 {
-  free(heldout->own.x);
-  free(heldout->own.y);
-  free(heldout->own.self);
-  free(heldout->own.regressors);
-  free(heldout->own.noise);
-  free(heldout->own.exposure);
-  free(heldout->own.candidates);
+  gpnn_arrays_free(heldout->own.arrays);
   *heldout = (struct gpnn_heldout){0};
 }

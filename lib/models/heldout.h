@@ -47,6 +47,7 @@ struct gpnn_heldout {
   struct gpnn_heldout_rows { /* owned: the arrays behind those above; NULL: borrowed */
     double *x, *y, *regressors, *noise, *exposure;
     int64_t *self, *candidates;
+    struct gpnn_arrays *arrays; /* what frees them */
   } own;
 };
 
