@@ -16,6 +16,9 @@
 #include "cmd/common/table.h"
 #include "cmd/gpnn/findings.h"
 #include "cmd/gpnn/steps.h"
+#include "container/state.h"
+#include "dataset/grown.h"
+#include "kernel/effects.h"
 
 enum { FEW_HELD_OUT = 200 }; /* calibration then has to estimate anyway */
 
@@ -109,10 +112,28 @@ static enum gpnn_status add(const struct job *job, struct gpnn_error *err)
 
 /* What is to become of the parameters. */
 struct decision {
-  bool fits;
+  bool fits, starts;               /* again, and from what they are */
+  bool have_weights;               /* of rows */
   enum gpnn_likelihood likelihood; /* that they have now */
+  enum gpnn_inference inference;
   char why[400];
 };
+
+/* Appends what the parameters were estimated under, where somebody chose it. */
+static void add_choices(struct command *command, const struct decision *decision)
+{
+  static const char *const likelihood[] = {[GPNN_LIKELIHOOD_GAUSSIAN] = "--likelihood=gaussian",
+                                           [GPNN_LIKELIHOOD_STUDENT] = "--likelihood=student",
+                                           [GPNN_LIKELIHOOD_LOCAL] = NULL,
+                                           [GPNN_LIKELIHOOD_CATEGORICAL] = NULL,
+                                           [GPNN_LIKELIHOOD_POISSON] = "--likelihood=poisson",
+                                           [GPNN_LIKELIHOOD_NEGBIN] = "--likelihood=negbin"};
+  const char *chosen = likelihood[decision->likelihood];
+  if (chosen != NULL) command_add(command, chosen);
+  if (decision->inference == GPNN_INFERENCE_POLYA_GAMMA)
+    command_add(command, "--inference=polya-gamma");
+  if (decision->have_weights) command_add(command, "--row-weights=yes");
+}
 
 static enum gpnn_status fit(const struct job *job, const struct decision *decision,
                             struct gpnn_error *err)
@@ -120,12 +141,11 @@ static enum gpnn_status fit(const struct job *job, const struct decision *decisi
   struct command command = {0};
   steps_begin(job->cli, STEP_FIT, &command);
   command_add(&command, "-q");
-  if (decision->likelihood == GPNN_LIKELIHOOD_GAUSSIAN) /* somebody chose it */
-    command_add(&command, "--likelihood=gaussian");
-  if (decision->likelihood == GPNN_LIKELIHOOD_STUDENT)
-    command_add(&command, "--likelihood=student");
-  command_add(&command, "--start");
-  command_add_file(&command, job->model);
+  add_choices(&command, decision);
+  if (decision->starts) {
+    command_add(&command, "--start");
+    command_add_file(&command, job->model);
+  }
   command_add_file(&command, job->files->index);
   return finish(&command, STEP_FIT, job->files->fitted, err);
 }
@@ -210,9 +230,13 @@ static void report_decision(const struct job *job, const struct findings *f,
 }
 
 /* What follows from the scores, in words.  Parameters of several targets are no start to estimate
- * from. */
-static const char *consequence(bool is_worse, bool are_few, bool is_single)
+ * from; those with numbers for each row are of no use for others. */
+static const char *consequence(bool is_worse, bool are_few, bool is_single, bool of_rows)
 {
+  if (of_rows)
+    return is_worse ? "worse than by chance; parameters are estimated again, as they have numbers "
+                      "for each row"
+                    : "parameters are estimated again, as they have numbers for each row";
   if (is_worse && !is_single)
     return "worse than by chance, but parameters of several targets stay and are calibrated: make "
            "the model anew";
@@ -220,6 +244,27 @@ static const char *consequence(bool is_worse, bool are_few, bool is_single)
   if (are_few && is_single)
     return "parameters are estimated again, as few rows are held out to judge them by";
   return "not worse than by chance, so parameters stay and are calibrated";
+}
+
+/* How the parameters were estimated, which is that of counts if some target has them, and whether
+ * they can be where the next estimation starts: neither those of several targets nor effects of
+ * groups can. */
+static void look_at(const struct opened *opened, struct decision *decision)
+{
+  const struct gpnn_parameters *first = opened->parameters;
+  bool have_effects = gpnn_dataset_has_effects(opened->dataset);
+  decision->starts = opened->n == 1 && !have_effects;
+  decision->likelihood = first->likelihood;
+  decision->inference = first->inference;
+  for (size_t t = 0; t < opened->n; t++) {
+    const struct gpnn_parameters *own = &opened->parameters[t];
+    const char *target = opened->channels[t].dataset->schema.target.name;
+    if (gpnn_likelihood_is_of_counts(own->likelihood))
+      decision->likelihood = own->likelihood;
+    else if (opened->state != NULL &&
+             gpnn_state_find(opened->state, target, GPNN_STATE_NOISE) != NULL)
+      decision->have_weights = true;
+  }
 }
 
 /* Whether to estimate again, and why or why not. */
@@ -243,11 +288,11 @@ static enum gpnn_status decide(const struct job *job, struct decision *decision,
   if (status == GPNN_OK) {
     size_t held_out = gpnn_index_dataset(findings.opened.index)->n_calibration;
     bool is_worse = worst.z > chance, are_few = held_out < FEW_HELD_OUT;
-    bool is_single = findings.opened.n == 1;
-    decision->fits = is_single && (is_worse || are_few);
-    decision->likelihood = findings.opened.parameters[0].likelihood;
+    bool is_single = findings.opened.n == 1, of_rows = findings.opened.state != NULL;
+    look_at(&findings.opened, decision);
+    decision->fits = of_rows || (is_single && (is_worse || are_few));
     snprintf(decision->why, sizeof decision->why, "%s: %s", scores,
-             consequence(is_worse, are_few, is_single));
+             consequence(is_worse, are_few, is_single, of_rows));
     report_decision(job, &findings, &worst, decision->fits, decision->why);
   }
   findings_release(&findings);
@@ -256,6 +301,17 @@ static enum gpnn_status decide(const struct job *job, struct decision *decision,
 }
 
 /* ---- the work ------------------------------------------------------------------------------ */
+
+/* Refuses a model whose rows cannot be added to. */
+static enum gpnn_status check(const char *model, struct gpnn_error *err)
+{
+  struct gpnn_index *index = NULL;
+  enum gpnn_status status = gpnn_index_open(&index, model, false, err);
+  if (status != GPNN_OK) return status;
+  status = gpnn_grown_check(gpnn_index_dataset(index), err);
+  gpnn_index_close(index);
+  return status == GPNN_OK ? GPNN_OK : gpnn_prefix(err, status, "%s", model);
+}
 
 /* As JSON, if it is asked for: how many rows there are now. */
 static enum gpnn_status report_rows(const struct job *job, struct gpnn_error *err)
@@ -294,6 +350,7 @@ enum gpnn_status update(const struct cli *cli, const char *model, const char *ta
   if (!gpnn_index_has_parameters(model) || gpnn_index_is_model(model))
     return gpnn_fail(err, GPNN_EMISMATCH, "%s: is not a model that gpnn keeps", model);
   enum gpnn_status status = lock(model, &fd, err);
+  if (status == GPNN_OK) status = check(model, err);
   if (status == GPNN_OK) status = places_open(&places, table, NULL, model, "-", NULL, err);
   if (status == GPNN_OK)
     status = run(&(struct job){cli, model, table, forget, &places.working}, err);

@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic_file.h"
 #include "base/number.h"
 #include "cmd/common/json.h"
 #include "cmd/common/open.h"
 #include "cmd/common/table.h"
 #include "cmd/index/index_private.h"
-#include "container/container.h"
-#include "dataset/index/index.h"
 #include "dataset/training/grown.h"
+#include "dataset/index/index.h"
 #include "dataset/transformed.h"
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -79,6 +79,9 @@ static void describe(const struct cli *cli, const struct index_arguments *a,
   cli_say(cli, "%s: %zu rows added, %zu forgotten: %zu rows and %zu held out%s",
           cli_operand(cli, 0), grown->n_added, grown->n_forgotten, rows->n, rows->n_calibration,
           moved);
+  if (grown->has_dropped)
+    cli_say(cli, "%s: parameters are left out, as they have numbers for each row: fit the new rows",
+            cli_operand(cli, 0));
   if (grown->n_new_levels > 0)
     cli_note(cli, "%s: %zu levels are new, and the index has them now", a->add,
              grown->n_new_levels);
@@ -107,17 +110,14 @@ static enum gpnn_status add(const struct cli *cli, const struct index_arguments 
   return status;
 }
 
-/* Numbers for each row that parameters brought with them would be those of other rows. */
-static enum gpnn_status check_packed(const struct gpnn_dataset *old, struct gpnn_error *err)
+/* A model that is replaced would no longer be one, if its parameters do not go on. */
+static enum gpnn_status check_packed(const struct index_arguments *a, const char *path,
+                                     const struct gpnn_grown *grown, struct gpnn_error *err)
 {
-  enum gpnn_container_kind kind;
-  const struct gpnn_packed *packed = &old->packed;
-  if (packed->parameters == NULL ||
-      !gpnn_container_recognise(packed->parameters, packed->parameters_length, &kind))
-    return GPNN_OK;
+  if (!grown->has_dropped || !gpnn_atomic_file_same(a->output, path)) return GPNN_OK;
   return gpnn_fail(err, GPNN_EMISMATCH,
-                   "its parameters have numbers for each of its rows, which others lack: let the "
-                   "index grow that they were packed with, and fit it");
+                   "its parameters have numbers for each of its rows, which others lack: write "
+                   "another file and fit that, or use gpnn --update");
 }
 
 /* Writes the rows with a search of the kind and the metric that the index has. */
@@ -155,7 +155,7 @@ enum gpnn_status grow(const struct cli *cli, const struct index_arguments *a,
   if (status == GPNN_OK) status = gpnn_index_open(&index, path, false, err);
   if (status != GPNN_OK) return status;
   status = gpnn_grown_begin(&grown, gpnn_index_dataset(index), a->output, &index_unfinished, err);
-  if (status == GPNN_OK) status = check_packed(grown.old, err);
+  if (status == GPNN_OK) status = check_packed(a, path, &grown, err);
   if (status != GPNN_OK) status = gpnn_prefix(err, status, "%s", path);
   if (status == GPNN_OK && a->forget != NULL) {
     status = forget(&grown, a->forget, err);

@@ -62,9 +62,11 @@ fixed=(-q --standardise none "--target-scale=1,2")
   gpnn-index -q -o counts.gpi counts.tsv
   gpnn-fit -q --effort fast --likelihood poisson -o counts.par counts.gpi
   gpnn-index --pack counts.par -o counts.gpm counts.gpi
-  assert_fails 1 'counts.gpm: its parameters have numbers for each of its rows' gpnn-index --add more.tsv -o x.gpm counts.gpm
   awk 'NR == 1 || $3 = int(NR % 5)' OFS='\t' more.tsv >later.tsv
+  assert_fails 1 'counts.gpm: its parameters have numbers for each of its rows' gpnn-index --add later.tsv -o counts.gpm counts.gpm
+  gpnn-index --add later.tsv -o bare.gpi counts.gpm 2>&1 | grep -q 'counts.gpm: parameters are left out, as they have numbers for each row'
   gpnn-index -q --add later.tsv -o later.gpi counts.gpi
+  cmp later.gpi bare.gpi
   assert_fails 1 'pseudo-targets are those of another index' gpnn-predict -p counts.par later.gpi test.tsv
 }
 

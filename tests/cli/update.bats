@@ -135,3 +135,55 @@ make_house() {
     gpnn-predict -q house.gpm other.tsv >/dev/null
   done
 }
+
+# shops SEED ROWS FIRST LAST: rows of shops that differ, from one number to another.
+shops() {
+  awk -v s="$1" -v n="$2" -v a="$3" -v b="$4" 'BEGIN {
+    srand(7); for (k = 0; k < 60; k++) e[k] = 4 * rand()
+    srand(s); OFS = "\t"; print "shop", "x", "y"
+    for (i = 0; i < n; i++) { k = int(a + (b - a) * rand()); x = rand(); print "s" k, x, e[k] + sin(6 * x) + 0.1 * rand() } }'
+}
+
+# by_hand MODEL TABLE OPTION...: MODEL.gpm is brought up to date with TABLE by the tools one by one, with options of gpnn-fit.
+by_hand() {
+  local model=$1 table=$2
+  shift 2
+  gpnn-index -q --add "$table" -o "$model.gpi" "$model.gpm"
+  gpnn-fit -q --effort fast "$@" -o "$model.par" "$model.gpi"
+  gpnn-calibrate -q -p "$model.par" "$model.gpi" | gpnn-index --pack - -o "$model.hand" "$model.gpi"
+}
+
+@test "an update estimates again what has numbers for each row: effects, counts, weights" {
+  shops 1 500 0 30 >t.tsv
+  shops 2 100 25 40 >new.tsv
+  shops 3 100 0 40 >later.tsv
+  gpnn -q --effort fast --group-effect shop --save m.gpm t.tsv
+  by_hand m new.tsv
+  gpnn --effort fast --update m.gpm new.tsv 2>err.txt
+  grep -q '^gpnn-index: m.gpm: parameters are left out, as they have numbers for each row' err.txt
+  grep -q '^gpnn: m.gpm: .*parameters are estimated again, as they have numbers for each row$' err.txt
+  cmp m.gpm m.hand
+  gpnn-predict m.gpm later.tsv 2>err.txt | gpnn-eval | awk '$1 == "rmse" { exit !($2 < 0.2) }'
+  [[ ! -s err.txt ]]
+  night 1 400 2 | awk -v OFS='\t' 'NR > 1 { $3 = int($3 + 2) } 1' >t.tsv
+  night 2 60 2 | awk -v OFS='\t' 'NR > 1 { $3 = int($3 + 2) } 1' >new.tsv
+  local options
+  for options in --likelihood=poisson --likelihood=negbin '--likelihood=student --row-weights=yes'; do
+    gpnn-index -q -o c.gpi t.tsv
+    # shellcheck disable=SC2086
+    gpnn-fit -q --effort fast $options -o c.par c.gpi
+    gpnn-calibrate -q -p c.par c.gpi | gpnn-index --pack - -o c.gpm c.gpi
+    # shellcheck disable=SC2086
+    by_hand c new.tsv $options --start c.gpm
+    gpnn -q --effort fast --update c.gpm new.tsv
+    cmp c.gpm c.hand
+  done
+}
+
+@test "an update of a model that cannot take rows is refused before any work" {
+  night 1 200 1 | awk -v OFS='\t' '{ print $0, NR == 1 ? "g" : NR % 9 }' >t.tsv
+  night 2 60 1 | awk -v OFS='\t' '{ print $0, NR == 1 ? "g" : NR % 9 }' >new.tsv
+  gpnn -q --effort fast -y y --by g --save m.gpm t.tsv
+  run gpnn --update m.gpm new.tsv
+  [[ $status == 1 && $output == 'gpnn: m.gpm: rows of groups (--by) cannot be added: make it anew' ]]
+}

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "container/container.h"
 #include "dataset/missing.h"
 #include "dataset/training/training_private.h"
 #include "table/date.h"
@@ -21,6 +22,20 @@ static const char *obstacle(const struct gpnn_dataset *old)
     return "its rows have copies, which were found in the whole table: make it anew";
   if (old->row_group != NULL) return "rows of groups (--by) cannot be added: make it anew";
   return NULL;
+}
+
+enum gpnn_status gpnn_grown_check(const struct gpnn_dataset *old, struct gpnn_error *err)
+{
+  const char *why = obstacle(old);
+  return why == NULL ? GPNN_OK : gpnn_fail(err, GPNN_EMISMATCH, "%s", why);
+}
+
+/* True of parameters with a state, whose numbers would be those of other rows. */
+static bool belong_to_rows(const struct gpnn_packed *packed)
+{
+  enum gpnn_container_kind kind;
+  return packed->parameters != NULL &&
+         gpnn_container_recognise(packed->parameters, packed->parameters_length, &kind);
 }
 
 static bool may_get_levels(const struct gpnn_column *column)
@@ -86,12 +101,14 @@ enum gpnn_status gpnn_grown_begin(struct gpnn_grown *grown, const struct gpnn_da
                                   const char *beside, const char *volatile *watch,
                                   struct gpnn_error *err)
 {
-  const char *why = obstacle(old);
+  enum gpnn_status status = gpnn_grown_check(old, err);
   grown->old = old;
   grown->beside = beside;
   grown->watch = watch;
-  if (why != NULL) return gpnn_fail(err, GPNN_EMISMATCH, "%s", why);
+  if (status != GPNN_OK) return status;
   grown->dataset = *old;
+  grown->has_dropped = belong_to_rows(&old->packed);
+  if (grown->has_dropped) grown->dataset.packed = (struct gpnn_packed){0};
   if (!copy_inputs(grown)) return gpnn_fail_memory(err, "for the levels of categories");
   grown->is_forgotten = gpnn_alloc(old->n + old->n_calibration, 1, sizeof *grown->is_forgotten);
   if (grown->is_forgotten == NULL) return gpnn_fail_memory(err, "for the rows");

@@ -60,6 +60,7 @@ struct gpnn_grown {
                                     calibration */
   uint64_t *drawn;               /* owned; the number of each calibration row of the index */
   struct gpnn_spool added, rows; /* the rows added, each by itself; the training rows, by arrays */
+  bool has_dropped;              /* parameters that the index was packed with */
   bool are_complete;             /* no row added lacks an input */
   double *held_out;              /* owned; the calibration rows */
   uint64_t *numbers;             /* owned; theirs: dataset.held_out */
@@ -73,11 +74,16 @@ struct gpnn_grown {
     .added = GPNN_SPOOL_INIT, .rows = GPNN_SPOOL_INIT \
   }
 
+/* GPNN_EMISMATCH: the dataset of an index cannot grow, as it is a grid or a model file's, or its
+ * rows have groups or copies; the message says so. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grown_check(const struct gpnn_dataset *old,
+                                                  struct gpnn_error *err);
+
 /*
  * Begins with the dataset of an open index, of all rows, which must outlive the object; files will
- * be in the directory of 'beside', the index to be written.  GPNN_EMISMATCH: it is a grid or a
- * model file's; or its rows have groups or copies, which cannot grow: the message says so.
- * GPNN_ENOMEM.
+ * be in the directory of 'beside', the index to be written.  Parameters that were packed with it
+ * and have numbers for each row are not those of the result, which has none then.  Outcomes as of
+ * gpnn_grown_check(), and GPNN_ENOMEM.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grown_begin(struct gpnn_grown *grown,
                                                   const struct gpnn_dataset *old,
