@@ -163,14 +163,45 @@ make_shops() {
   gpnn-info --effects effect.par effect.gpi | grep -q '^shop.s49'
 }
 
+# copied FILE: tells of the rows of FILE, of which the numbers in held.txt are held out, how many sets of equal rows are divided.
+copied() {
+  awk 'NR == FNR { held[$1]; next } FNR > 1 { n[$0]++; h[$0] += FNR - 1 in held }
+    END { for (k in n) bad += h[k] > 0 && h[k] < n[k]; print bad + 0 }' held.txt "$1"
+}
+
+@test "copies stay together, in both parts and across them" {
+  make_parts
+  { cat first.tsv && tail -n +2 first.tsv | head -n 120; } >old.tsv
+  { cat more.tsv && tail -n 30 more.tsv && tail -n 40 first.tsv; } >new.tsv
+  { cat old.tsv && tail -n +2 new.tsv; } >both.tsv
+  gpnn-index "${fixed[@]}" -o old.gpi old.tsv
+  gpnn-index -q --add new.tsv -o grown.gpi old.gpi
+  assert_equal "$(gpnn-info --verify grown.gpi | value verified)" yes
+  gpnn-predict --loo -p t.par grown.gpi >loo.tsv
+  seq 490 | grep -vxF -f <(cut -f 1 loo.tsv) >held.txt
+  (($(wc -l <held.txt) >= 45 && $(wc -l <held.txt) <= 53))
+  assert_equal "$(copied both.tsv)" 0
+  awk -F '\t' 'NR == FNR { trains[$1 + 1] = 1; next } FNR == 1 || trains[FNR]' <(tail -n +2 loo.tsv) both.tsv >trained.tsv
+  gpnn-index "${fixed[@]}" --calibration-rows 0 -o trained.gpi trained.tsv
+  gpnn-predict -p t.par grown.gpi test.tsv | cmp - <(gpnn-predict -p t.par trained.gpi test.tsv)
+  gpnn-predict --loo -p t.par trained.gpi | cut -f 2- | cmp - <(cut -f 2- loo.tsv)
+  gpnn-index -q --forget 200 -o late.gpi grown.gpi
+  assert_equal "$(gpnn-info --verify late.gpi | value verified)" yes
+  gpnn-predict --loo -p t.par late.gpi >loo.tsv
+  seq 290 | grep -vxF -f <(cut -f 1 loo.tsv) >held.txt
+  { head -n 1 both.tsv && tail -n 290 both.tsv; } >left.tsv
+  assert_equal "$(copied left.tsv)" 0
+}
+
 @test "an index that cannot grow says why" {
   make_parts
   awk 'NR == 1 { print $0 "\tg"; next } { print $0 "\t" NR % 9 }' first.tsv >g.tsv
   awk 'NR == 1 { print $0 "\tg"; next } { print $0 "\t" NR % 9 }' more.tsv >h.tsv
   gpnn-index -q -y y --by g -o by.gpi g.tsv
   assert_fails 1 'by.gpi: rows of groups [(]--by[)] cannot be added' gpnn-index --add h.tsv -o x.gpi by.gpi
-  { cat first.tsv && tail -n 100 first.tsv; } | gpnn-index -q -o copies.gpi -
-  assert_fails 1 'copies.gpi: its rows have copies' gpnn-index --add more.tsv -o x.gpi copies.gpi
+  { cat first.tsv && tail -n 100 first.tsv; } | awk '{ print $0 "\t" (NR == 1 ? "k" : "k" int(100 * $1)) }' >coded.tsv
+  gpnn-index -q -y y --coded k -o coded.gpi coded.tsv
+  assert_fails 1 'coded.gpi: its rows have copies, which are not known by coded columns' gpnn-index --add coded.tsv -o x.gpi coded.gpi
   gpnn-index -q -o t.gpi first.tsv
   gpnn-sparse -q --inducing 8 -o s.gpm t.gpi
   assert_fails 1 's.gpm: a model file has no training rows' gpnn-index --add more.tsv -o x.gpi s.gpm

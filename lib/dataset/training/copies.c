@@ -12,7 +12,7 @@
 #include "dataset/training/training_private.h"
 
 static const uint64_t SEED = 0x9e3779b97f4a7c15u;
-enum { NEVER_FEWER_SETS = 5, SPREAD_ROWS = 1000 };
+enum { NEVER_FEWER_SETS = 5 };
 
 /* Fewer copies than this share of the rows are left alone. */
 static const double least_share = 0.01;
@@ -41,14 +41,19 @@ struct grains {
   double *grain; /* owned; 0: not rounded */
 };
 
-/* A grain is a ten-millionth of the range that the middle half of the rows is in, and so small that
- * rows in even steps do not share one. */
+double gpnn_training_grain(size_t n_rows, size_t n, double *values)
+{
+  static const double share = 1e-7, apart = 0.1;
+  qsort(values, n, sizeof *values, gpnn_compare_doubles);
+  return n == 0 ? 0 : fmin(share, apart / (double)n_rows) * (values[3 * n / 4] - values[n / 4]);
+}
+
 static enum gpnn_status learn_grains(const struct gpnn_training *training, struct grains *grains,
                                      struct gpnn_error *err)
 {
-  static const double share = 1e-7, apart = 0.1;
-  size_t n = training->n < SPREAD_ROWS ? training->n : SPREAD_ROWS;
-  double value[SPREAD_ROWS], most = fmin(share, apart / (double)training->n);
+  enum { MOST = GPNN_TRAINING_GRAIN_ROWS };
+  size_t n = training->n < MOST ? training->n : MOST;
+  double value[MOST];
   grains->n = training->dataset.schema.n_inputs;
   grains->grain = gpnn_alloc(grains->n, 1, sizeof *grains->grain);
   if (grains->grain == NULL) return gpnn_fail_memory(err, "to find copies of rows");
@@ -58,8 +63,7 @@ static enum gpnn_status learn_grains(const struct gpnn_training *training, struc
       value[present] = training->read.numbers[i * (training->n / n) * training->width + j];
       present += isnan(value[present]) ? 0 : 1;
     }
-    qsort(value, present, sizeof *value, gpnn_compare_doubles);
-    if (present > 0) grains->grain[j] = most * (value[3 * present / 4] - value[present / 4]);
+    grains->grain[j] = gpnn_training_grain(training->n, present, value);
   }
   return GPNN_OK;
 }

@@ -18,9 +18,9 @@ static const char *obstacle(const struct gpnn_dataset *old)
 {
   if (old->grid != NULL) return "a grid index cannot grow: make it anew";
   if (old->stored != NULL) return "a model file has no training rows: let its index grow";
-  if (gpnn_dataset_has_copies(old))
-    return "its rows have copies, which were found in the whole table: make it anew";
-  if (old->row_group != NULL) return "rows of groups (--by) cannot be added: make it anew";
+  if (gpnn_dataset_has_copies(old) && gpnn_schema_has_codes(&old->schema))
+    return "its rows have copies, which are not known by coded columns: make it anew";
+  if (old->schema.has_by) return "rows of groups (--by) cannot be added: make it anew";
   return NULL;
 }
 
@@ -208,5 +208,6 @@ void gpnn_grown_release(struct gpnn_grown *grown)
   free(grown->held_out);
   free(grown->numbers);
   free(grown->lacks);
+  free(grown->row_group);
   *grown = (struct gpnn_grown)GPNN_GROWN_INIT;
 }

@@ -22,7 +22,8 @@
  * that are not held out.
  *
  * Memory: a few numbers for each row added, bytes for each that the index has where rows are
- * forgotten, and the calibration rows; rows are in unlinked files (base/spool.h).
+ * forgotten, and the calibration rows; 40 bytes for each row where there are copies.  Rows are in
+ * unlinked files (base/spool.h).
  */
 #ifndef GPNN_DATASET_TRAINING_GROWN_H
 #define GPNN_DATASET_TRAINING_GROWN_H
@@ -65,6 +66,7 @@ struct gpnn_grown {
   double *held_out;              /* owned; the calibration rows */
   uint64_t *numbers;             /* owned; theirs: dataset.held_out */
   unsigned char *lacks;          /* owned; dataset.lacks */
+  uint32_t *row_group;           /* owned; dataset.row_group */
   struct gpnn_column *inputs;    /* owned, as are their levels that 'old' lacks: dataset.schema's */
   struct gpnn_dataset dataset;   /* the result; it borrows from 'old' */
 };
@@ -75,7 +77,7 @@ struct gpnn_grown {
   }
 
 /* GPNN_EMISMATCH: the dataset of an index cannot grow, as it is a grid or a model file's, or its
- * rows have groups or copies; the message says so. */
+ * rows have groups, or copies and codes by which these differ; the message says so. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grown_check(const struct gpnn_dataset *old,
                                                   struct gpnn_error *err);
 

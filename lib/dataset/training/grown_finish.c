@@ -7,6 +7,11 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
+<<<<<<< HEAD:lib/dataset/training/grown_finish.c
+=======
+#include "dataset/grown_private.h"
+#include "dataset/layout_private.h"
+>>>>>>> 702e775c (Let an index of rows with copies grow):lib/dataset/grown_finish.c
 #include "dataset/missing.h"
 #include "dataset/training/grown.h"
 #include "dataset/training/layout_private.h"
@@ -31,14 +36,17 @@ struct filling {
 struct assembly {
   struct gpnn_grown *grown;
   struct gpnn_layout layout;
-  size_t width, n_old, n_kept; /* numbers of a row; rows of the index that stay, in all and of
-                                  calibration */
-  struct held *held;           /* owned; the calibration rows of the index by their numbers */
-  size_t *place;               /* owned; for each calibration row of the index, and then */
-  uint32_t *new_place;         /* owned; for each row added: 1 + its number among the calibration
-                                  rows from now on, or 0: it is a training row */
-  double *row, *block;         /* owned; a row, and those not yet written */
-  size_t n_of_block, n_written, number; /* and rows that are through */
+  size_t width, n_old, n_kept;     /* numbers of a row; rows of the index that stay, in all and of
+                                      calibration */
+  struct held *held;               /* owned; the calibration rows of the index by their numbers */
+  struct gpnn_grown_groups groups; /* owned */
+  uint32_t *number;    /* owned; of groups->n: 1 + what each is called from now on; 0: it has
+                          no row so far */
+  size_t *place;       /* owned; for each calibration row of the index, and then */
+  uint32_t *new_place; /* owned; for each row added: 1 + its number among the calibration
+                          rows from now on, or 0: it is a training row */
+  double *row, *block; /* owned; a row, and those not yet written */
+  size_t n_of_block, n_written, n_through; /* and rows that are through */
   struct filling filling;
 };
 
@@ -89,23 +97,51 @@ static enum gpnn_status place_rows(struct assembly *a, struct gpnn_rng *rng, siz
   return status;
 }
 
+/* Holds out the 'n' rows of the groups that are to be, in random order. */
+static enum gpnn_status place_groups(struct assembly *a, struct gpnn_rng *rng, size_t n,
+                                     struct gpnn_error *err)
+{
+  const struct gpnn_grown *grown = a->grown;
+  size_t first = grown->old->n, c = grown->old->n_calibration, k = 0;
+  uint64_t *place = gpnn_alloc(n, 1, sizeof *place);
+  if (place == NULL) return gpnn_fail_memory(err, "for the calibration rows");
+  enum gpnn_status status = gpnn_rng_sample(rng, n, n, place, err);
+  for (size_t i = 0; i < c + grown->n_added && status == GPNN_OK; i++) {
+    bool is_forgotten = i < c && grown->is_forgotten[first + i];
+    if (is_forgotten || a->groups.place[a->groups.of_row[first + i]] != GPNN_GROWN_HELD) continue;
+    size_t at = place[k++] + 1;
+    if (i < c)
+      a->place[i] = at;
+    else
+      a->new_place[i - c] = (uint32_t)at;
+  }
+  free(place);
+  return status;
+}
+
 /* The rows added have their share of the calibration rows, to a whole number at random. */
 static enum gpnn_status choose(struct assembly *a, struct gpnn_error *err)
 {
   struct gpnn_grown *grown = a->grown;
   size_t n_added = grown->n_added, total = a->n_old + n_added;
-  size_t wanted = n_added == 0 ? a->n_kept : count_wanted(a);
+  size_t wanted = n_added == 0 ? a->n_kept : count_wanted(a), n;
+  bool has_groups = a->groups.n > 0;
+  enum gpnn_status status = GPNN_OK;
   struct gpnn_rng rng;
   gpnn_rng_init_at(&rng, grown->old->seed, GPNN_RNG_HOLD_OUT, grown->old->fingerprint);
   double expected = total == 0 ? 0 : (double)wanted * (double)n_added / (double)total;
   size_t n_new = (size_t)(expected + gpnn_rng_uniform(&rng));
   if (n_new > n_added) n_new = n_added;
   if (n_new > wanted) n_new = wanted;
-  size_t n = wanted - n_new < a->n_kept ? wanted : n_new + a->n_kept;
+  n = wanted - n_new < a->n_kept ? wanted : n_new + a->n_kept;
+  if (has_groups)
+    status = gpnn_grown_groups_choose(grown, &a->groups, &rng, expected, wanted, &n, err);
+  if (status != GPNN_OK) return status;
   grown->dataset.n_calibration = n;
   grown->dataset.n = total - n;
-  if (total >= n + 2) return place_rows(a, &rng, n, n_new, err);
-  return gpnn_fail(err, GPNN_EDATA, "%zu rows would be left, too few to train on", total);
+  if (total < n + 2)
+    return gpnn_fail(err, GPNN_EDATA, "%zu rows would be left, too few to train on", total);
+  return has_groups ? place_groups(a, &rng, n, err) : place_rows(a, &rng, n, n_new, err);
 }
 
 /* ---- what rows lack ------------------------------------------------------------------------ */
@@ -170,22 +206,33 @@ static enum gpnn_status write_block(struct assembly *a, size_t count, struct gpn
   return gpnn_layout_write(&grown->rows, &a->layout, grown->dataset.n, from, count, a->block, err);
 }
 
-/* Adds the row in 'a->row', which is to be calibration row 'place' - 1, or for 0 a training row
- * that lacked 'lacks', if that is known. */
-static enum gpnn_status add_row(struct assembly *a, size_t place, const unsigned char *lacks,
-                                struct gpnn_error *err)
+/* Notes the group of training row 'row', which was 'i' of all. */
+static void note_group(struct assembly *a, size_t row, size_t i)
+{
+  struct gpnn_grown *grown = a->grown;
+  uint32_t *number = &a->number[a->groups.of_row[i]];
+  if (*number == 0) *number = (uint32_t)++grown->dataset.n_row_groups;
+  grown->row_group[row] = *number - 1;
+}
+
+/* Adds the row in 'a->row', number 'i' of those of the index, by training and calibration, and then
+ * those added.  It is to be calibration row 'place' - 1, or for 0 a training row that lacked
+ * 'lacks', if that is known. */
+static enum gpnn_status add_row(struct assembly *a, size_t i, size_t place,
+                                const unsigned char *lacks, struct gpnn_error *err)
 {
   struct gpnn_grown *grown = a->grown;
   size_t c = grown->dataset.n_calibration, block = gpnn_row_source_block(a->width);
   size_t left = grown->dataset.n - a->n_written, count = left < block ? left : block;
   size_t bytes = gpnn_lacks_bytes(grown->old->schema.n_inputs);
   enum gpnn_status status = GPNN_OK;
-  uint64_t number = a->number++;
+  uint64_t number = a->n_through++;
   if (place > 0) {
     gpnn_layout_put(&a->layout, a->row, c, place - 1, grown->held_out);
     grown->numbers[place - 1] = number;
     return GPNN_OK;
   }
+  if (grown->row_group != NULL) note_group(a, a->n_written + a->n_of_block, i);
   unsigned char *own =
       grown->lacks == NULL ? NULL : grown->lacks + (a->n_written + a->n_of_block) * bytes;
   if (own != NULL && lacks != NULL) memcpy(own, lacks, bytes);
@@ -205,9 +252,10 @@ static enum gpnn_status add_old(struct assembly *a, struct gpnn_error *err)
   while (i + h < old->n + old->n_calibration && status == GPNN_OK) {
     bool is_held = h < old->n_calibration && (i == old->n || a->held[h].number == i + h);
     size_t row = is_held ? a->held[h++].row : i++;
-    if (grown->is_forgotten[is_held ? old->n + row : row]) continue;
+    size_t of_all = is_held ? old->n + row : row;
+    if (grown->is_forgotten[of_all]) continue;
     gpnn_layout_take(&a->layout, old, is_held, row, a->row);
-    status = add_row(a, is_held ? a->place[row] : 0,
+    status = add_row(a, of_all, is_held ? a->place[row] : 0,
                      is_held || old->lacks == NULL ? NULL : old->lacks + row * bytes, err);
   }
   return status;
@@ -216,10 +264,11 @@ static enum gpnn_status add_old(struct assembly *a, struct gpnn_error *err)
 static enum gpnn_status add_new(struct assembly *a, struct gpnn_error *err)
 {
   const struct gpnn_grown *grown = a->grown;
+  size_t first = grown->old->n + grown->old->n_calibration;
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; i < grown->n_added && status == GPNN_OK; i++) {
     memcpy(a->row, grown->added.numbers + i * a->width, a->width * sizeof *a->row);
-    status = add_row(a, a->new_place[i], NULL, err);
+    status = add_row(a, first + i, a->new_place[i], NULL, err);
   }
   return status;
 }
@@ -302,7 +351,14 @@ static enum gpnn_status begin_rows(struct assembly *a, struct gpnn_error *err)
   grown->numbers = gpnn_alloc(c, 1, sizeof *grown->numbers);
   bool may_lack = grown->old->lacks != NULL || (grown->n_added > 0 && !grown->are_complete);
   if (may_lack) grown->lacks = gpnn_alloc(dataset->n, bytes, 1);
-  if (grown->held_out == NULL || grown->numbers == NULL || (may_lack && grown->lacks == NULL))
+  if (a->groups.n > 0) {
+    grown->row_group = gpnn_alloc(dataset->n, 1, sizeof *grown->row_group);
+    a->number = gpnn_alloc(a->groups.n, 1, sizeof *a->number);
+    dataset->n_row_groups = 0;
+  }
+  bool lacks_groups = a->groups.n > 0 && (grown->row_group == NULL || a->number == NULL);
+  if (grown->held_out == NULL || grown->numbers == NULL || (may_lack && grown->lacks == NULL) ||
+      lacks_groups)
     return gpnn_fail_memory(err, "for the rows");
   return gpnn_spool_create(&grown->rows, grown->beside, grown->watch, err);
 }
@@ -343,6 +399,7 @@ enum gpnn_status gpnn_grown_finish(struct gpnn_grown *grown, struct gpnn_error *
   a.width = gpnn_layout_width(&a.layout);
   begin_dataset(grown);
   enum gpnn_status status = allocate(&a, err);
+  if (status == GPNN_OK) status = gpnn_grown_groups_find(grown, &a.groups, err);
   if (status == GPNN_OK) status = choose(&a, err);
   if (status == GPNN_OK) status = begin_rows(&a, err);
   if (status == GPNN_OK) status = add_old(&a, err);
@@ -352,6 +409,7 @@ enum gpnn_status gpnn_grown_finish(struct gpnn_grown *grown, struct gpnn_error *
     gpnn_layout_point(dataset, &a.layout, &grown->rows, grown->held_out);
     dataset->held_out = dataset->n_calibration > 0 ? grown->numbers : NULL;
     dataset->lacks = grown->lacks;
+    dataset->row_group = grown->row_group;
     find_drift(&a);
     status = check_targets(dataset, err);
   }
@@ -359,6 +417,8 @@ enum gpnn_status gpnn_grown_finish(struct gpnn_grown *grown, struct gpnn_error *
   free(a.filling.columns);
   free(a.filling.cells);
   free(a.filling.scratch);
+  gpnn_grown_groups_release(&a.groups);
+  free(a.number);
   free(a.held);
   free(a.place);
   free(a.new_place);

@@ -77,6 +77,12 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_code(struct gpnn_training *traini
 /* The hash of a row as read, by which copies are known. */
 uint64_t gpnn_training_hash(const struct gpnn_training *training, const double *row);
 
+/* Into whole grains of what size numbers are rounded that count as equal: a ten-millionth of the
+ * range that the middle half of 'n' 'values' is in, which are sorted, and so small that 'n_rows'
+ * rows in even steps do not share one.  0: they are not rounded. */
+enum { GPNN_TRAINING_GRAIN_ROWS = 1000 }; /* as many values will do */
+double gpnn_training_grain(size_t n_rows, size_t n, double *values);
+
 /* Finds the sets of copies among the rows, which must be mapped.  GPNN_ENOMEM. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_find_copies(struct gpnn_training *training,
                                                            struct gpnn_error *err);
