@@ -100,6 +100,9 @@ struct gpnn_dataset {
   const uint32_t *row_group;   /* n: the group of each row, from 0; NULL: none.  A row that is left
                                   out is not predicted from others of its group, and rows held out
                                   for calibration belong to other groups */
+  const uint64_t *group_keys;  /* n_row_groups, then n_calibration: by what groups of a column are
+                                  known, a hash of their text, and for each calibration row that of
+                                  its group; NULL: not known */
   bool rows_follow_targets;    /* targets may decide which rows there are, or are held out, as
                                   rows that equal others in all columns are left out or stay
                                   together; only found out if 'scaling.y_given' */

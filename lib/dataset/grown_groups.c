@@ -1,5 +1,6 @@
 /*
- * The groups of rows in an index that grows: sets of copies, by what their numbers are.
+ * The groups of rows in an index that grows: those of a column, by the hashes of its texts, and
+ * sets of copies, by what their numbers are.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -49,14 +50,25 @@ static void take_row(struct finding *f, size_t i)
   round_row(f);
 }
 
+/* By what the group of row 'i' is known, where it is one of a column. */
+static const uint64_t *key_of(const struct gpnn_grown *grown, size_t i)
+{
+  const struct gpnn_dataset *old = grown->old;
+  size_t n = old->n, first = n + old->n_calibration;
+  if (i < n) return &old->group_keys[old->row_group[i]];
+  return i < first ? &old->group_keys[old->n_row_groups + i - n] : &grown->keys[i - first];
+}
+
 /* The group of row 'i': 'own', which the index says, or that of its text, or another. */
 static enum gpnn_status find_group(struct finding *f, size_t i, const uint32_t *own,
                                    uint32_t *group, struct gpnn_error *err)
 {
+  bool has_by = f->grown->old->schema.has_by;
+  size_t length = has_by ? sizeof(uint64_t) : gpnn_layout_width(&f->layout) * sizeof *f->row;
   uint32_t text;
-  take_row(f, i);
-  enum gpnn_status status = gpnn_groups_number(
-      &f->texts, (const char *)f->row, gpnn_layout_width(&f->layout) * sizeof *f->row, &text, err);
+  if (!has_by) take_row(f, i);
+  const void *own_text = has_by ? (const void *)key_of(f->grown, i) : f->row;
+  enum gpnn_status status = gpnn_groups_number(&f->texts, own_text, length, &text, err);
   if (status != GPNN_OK) return status;
   if (f->texts.n > f->n_texts) {
     if (!gpnn_grow(&f->of_text, &f->capacity, f->texts.n, sizeof *f->of_text))
@@ -111,6 +123,15 @@ static enum gpnn_status place_groups(const struct gpnn_grown *grown,
   return GPNN_OK;
 }
 
+static enum gpnn_status note_keys(const struct gpnn_grown *grown, size_t n,
+                                  struct gpnn_grown_groups *groups, struct gpnn_error *err)
+{
+  groups->key = gpnn_alloc(groups->n, 1, sizeof *groups->key);
+  if (groups->key == NULL) return gpnn_fail_memory(err, "for the groups of rows");
+  for (size_t i = 0; i < n; i++) groups->key[groups->of_row[i]] = *key_of(grown, i);
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_grown_groups_find(const struct gpnn_grown *grown,
                                         struct gpnn_grown_groups *groups, struct gpnn_error *err)
 {
@@ -123,6 +144,7 @@ enum gpnn_status gpnn_grown_groups_find(const struct gpnn_grown *grown,
     status = find_group(&f, i, i < old->n ? &old->row_group[i] : NULL, &groups->of_row[i], err);
   groups->n = f.n_groups;
   if (status == GPNN_OK) status = place_groups(grown, groups, err);
+  if (status == GPNN_OK && old->schema.has_by) status = note_keys(grown, n, groups, err);
   gpnn_groups_release(&f.texts);
   free(f.of_text);
   free(f.row);
@@ -187,6 +209,7 @@ enum gpnn_status gpnn_grown_groups_choose(const struct gpnn_grown *grown,
 void gpnn_grown_groups_release(struct gpnn_grown_groups *groups)
 {
   free(groups->of_row);
+  free(groups->key);
   free(groups->place);
   *groups = (struct gpnn_grown_groups){0};
 }

@@ -23,6 +23,7 @@ struct gpnn_grown_groups {
   size_t n;         /* of them */
   uint32_t *of_row; /* owned; the group of each training row of the index, then of each calibration
                        row, then of each row that is added */
+  uint64_t *key;    /* owned; n, of groups of a column: see struct gpnn_dataset */
   unsigned char *place; /* owned; n: enum gpnn_grown_place */
 };
 

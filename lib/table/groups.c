@@ -30,12 +30,17 @@ static enum gpnn_status grow(struct gpnn_groups *groups, struct gpnn_error *err)
   return GPNN_OK;
 }
 
+uint64_t gpnn_groups_key(const char *name, size_t length)
+{
+  return gpnn_rng_hash(0, name, length);
+}
+
 enum gpnn_status gpnn_groups_number(struct gpnn_groups *groups, const char *name, size_t length,
                                     uint32_t *number, struct gpnn_error *err)
 {
   enum gpnn_status status = grow(groups, err);
   if (status != GPNN_OK) return status;
-  uint64_t hash = gpnn_rng_hash(0, name, length);
+  uint64_t hash = gpnn_groups_key(name, length);
   struct gpnn_groups_slot *slot = find(groups->slots, groups->n_slots, hash);
   if (slot->number == 0) {
     if (groups->n >= UINT32_MAX - 1) return gpnn_fail(err, GPNN_EDATA, "there are too many groups");

@@ -28,6 +28,9 @@ struct gpnn_groups {
   size_t n_slots;
 };
 
+/* The hash of a group's name. */
+uint64_t gpnn_groups_key(const char *name, size_t length);
+
 /* Finds the number of the group called 'name' ('length' bytes), which for a new group is 'n'.
  * GPNN_EDATA: 2^32 - 2 groups are there already.  GPNN_ENOMEM. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_groups_number(struct gpnn_groups *groups, const char *name,

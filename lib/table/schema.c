@@ -293,6 +293,20 @@ enum gpnn_status gpnn_schema_require_exposure(const struct gpnn_schema *schema,
                        &map->exposure, err);
 }
 
+enum gpnn_status gpnn_schema_find_by(const struct gpnn_schema *schema,
+                                     const struct gpnn_table *table, size_t *column,
+                                     struct gpnn_error *err)
+{
+  struct gpnn_column_lookup lookup = {0};
+  enum gpnn_status status = GPNN_OK;
+  bool by_name = schema->has_header && gpnn_table_has_header(table);
+  take_positions(gpnn_table_columns(table) == schema->n_columns, 1, &schema->by, column);
+  if (by_name) status = gpnn_column_lookup_make(&lookup, table, err);
+  if (by_name && status == GPNN_OK) status = match_name(&lookup, &schema->by, column, err);
+  gpnn_column_lookup_release(&lookup);
+  return status == GPNN_OK ? require_found(table, "group", 1, &schema->by, column, err) : status;
+}
+
 void gpnn_columns_map_release(struct gpnn_columns_map *map)
 {
   for (size_t i = 0; map->orders != NULL && i < map->n_orders; i++) free(map->orders[i].keys);

@@ -420,6 +420,12 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_schema_require_exposure(const struct gpnn_
                                                               const struct gpnn_table *table,
                                                               struct gpnn_error *err);
 
+/* Finds the column of 'table' by which rows belong together, which the schema has.  GPNN_EMISMATCH:
+ * there is none. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_schema_find_by(const struct gpnn_schema *schema,
+                                                     const struct gpnn_table *table, size_t *column,
+                                                     struct gpnn_error *err);
+
 /* ---- classes ------------------------------------------------------------------------------- */
 
 /* The number of a class that training has not seen. */

@@ -193,12 +193,49 @@ copied() {
   assert_equal "$(copied left.tsv)" 0
 }
 
+# by_column FILE: tells of the rows of FILE, as above, how many groups by the last column are divided.
+by_column() {
+  awk -F '\t' 'NR == FNR { held[$1]; next } FNR > 1 { n[$NF]++; h[$NF] += FNR - 1 in held }
+    END { for (k in n) bad += h[k] > 0 && h[k] < n[k]; print bad + 0 }' held.txt "$1"
+}
+
+@test "groups of rows stay together, old ones and new ones" {
+  make_parts
+  awk 'NR == 1 { print $0 "\tg"; next } { print $0 "\tg" NR % 40 }' first.tsv >old.tsv
+  awk 'NR == 1 { print "g\t" $0; next } { print (NR % 3 ? "g" NR % 40 : "h" NR % 20) "\t" $0 }' more.tsv >new.tsv
+  { cat old.tsv && tail -n +2 new.tsv | awk -F '\t' -v OFS='\t' '{ print $2, $3, $4, $1 }'; } >both.tsv
+  gpnn-index "${fixed[@]}" -y y --by g -o old.gpi old.tsv
+  gpnn-fit -q --effort fast -o old.par old.gpi
+  gpnn-index -q --add new.tsv -o grown.gpi old.gpi
+  assert_equal "$(gpnn-info --verify grown.gpi | value verified)" yes
+  gpnn-predict -p old.par grown.gpi test.tsv 2>err.txt >/dev/null
+  [[ ! -s err.txt ]]
+  gpnn-predict --loo -p t.par grown.gpi >loo.tsv
+  seq 300 | grep -vxF -f <(cut -f 1 loo.tsv) >held.txt
+  (($(wc -l <held.txt) >= 20 && $(wc -l <held.txt) <= 45))
+  assert_equal "$(by_column both.tsv)" 0
+  awk -F '\t' 'NR == FNR { trains[$1 + 1] = 1; next } FNR == 1 || trains[FNR]' <(tail -n +2 loo.tsv) both.tsv >trained.tsv
+  gpnn-index "${fixed[@]}" -y y --by g --calibration-rows 0 -o trained.gpi trained.tsv
+  gpnn-predict -p t.par grown.gpi test.tsv | cmp - <(gpnn-predict -p t.par trained.gpi test.tsv)
+  gpnn-predict --loo -p t.par trained.gpi | cut -f 2- | cmp - <(cut -f 2- loo.tsv)
+  # It goes on to grow, and to forget.
+  make_table 60 2 700 | awk 'NR == 1 { print $0 "\tg"; next } { print $0 "\tg" NR % 50 }' >later.tsv
+  gpnn-index -q --forget 150 --add later.tsv -o later.gpi grown.gpi
+  assert_equal "$(gpnn-info --verify later.gpi | value verified)" yes
+  { head -n 1 both.tsv && tail -n 150 both.tsv && tail -n +2 later.tsv; } >left.tsv
+  gpnn-predict --loo -p t.par later.gpi >loo.tsv
+  seq 210 | grep -vxF -f <(cut -f 1 loo.tsv) >held.txt
+  assert_equal "$(by_column left.tsv)" 0
+  cut -f 2- new.tsv >bare.tsv
+  assert_fails 1 "bare.tsv: lacks 1 of 1 group column: 'g'" gpnn-index --add bare.tsv -o x.gpi old.gpi
+  sed '4s/^[^\t]*//' new.tsv >empty.tsv
+  assert_fails 1 "empty.tsv:4: column 'g': missing value" gpnn-index --add empty.tsv -o x.gpi old.gpi
+}
+
 @test "an index that cannot grow says why" {
   make_parts
-  awk 'NR == 1 { print $0 "\tg"; next } { print $0 "\t" NR % 9 }' first.tsv >g.tsv
-  awk 'NR == 1 { print $0 "\tg"; next } { print $0 "\t" NR % 9 }' more.tsv >h.tsv
-  gpnn-index -q -y y --by g -o by.gpi g.tsv
-  assert_fails 1 'by.gpi: rows of groups [(]--by[)] cannot be added' gpnn-index --add h.tsv -o x.gpi by.gpi
+  cp "$GPNN_ROOT/tests/data/formats/index.gpi" early.gpi
+  assert_fails 1 'early.gpi: it does not say which groups its rows are of [(]--by[)]: make it anew' gpnn-index --add more.tsv -o x.gpi early.gpi
   { cat first.tsv && tail -n 100 first.tsv; } | awk '{ print $0 "\t" (NR == 1 ? "k" : "k" int(100 * $1)) }' >coded.tsv
   gpnn-index -q -y y --coded k -o coded.gpi coded.tsv
   assert_fails 1 'coded.gpi: its rows have copies, which are not known by coded columns' gpnn-index --add coded.tsv -o x.gpi coded.gpi

@@ -180,10 +180,22 @@ by_hand() {
   done
 }
 
+@test "an update keeps groups of rows together" {
+  night 1 2500 1 | awk -v OFS='\t' '{ print $0, NR == 1 ? "g" : "g" NR % 300 }' >t.tsv
+  night 2 200 1 | awk -v OFS='\t' '{ print $0, NR == 1 ? "g" : "g" NR % 350 }' >new.tsv
+  gpnn-index -q -y y --by g -o t.gpi t.tsv
+  gpnn-fit -q --effort fast t.gpi | gpnn-calibrate -q t.gpi >t.cal
+  gpnn-index --pack t.cal -o m.gpm t.gpi
+  gpnn-index -q --add new.tsv -o step.gpm m.gpm
+  gpnn-calibrate -q step.gpm | gpnn-index --pack - -o step.gpm step.gpm
+  gpnn -q --update m.gpm new.tsv
+  cmp step.gpm m.gpm
+}
+
 @test "an update of a model that cannot take rows is refused before any work" {
-  night 1 200 1 | awk -v OFS='\t' '{ print $0, NR == 1 ? "g" : NR % 9 }' >t.tsv
-  night 2 60 1 | awk -v OFS='\t' '{ print $0, NR == 1 ? "g" : NR % 9 }' >new.tsv
-  gpnn -q --effort fast -y y --by g --save m.gpm t.tsv
-  run gpnn --update m.gpm new.tsv
-  [[ $status == 1 && $output == 'gpnn: m.gpm: rows of groups (--by) cannot be added: make it anew' ]]
+  night 1 100 1 | awk -v OFS='\t' '{ print $0, NR == 1 ? "k" : "k" NR % 40 }' >t.tsv
+  { cat t.tsv && tail -n 50 t.tsv; } >copies.tsv
+  gpnn -q --effort fast -y y --coded k --save m.gpm copies.tsv
+  run gpnn --update m.gpm t.tsv
+  [[ $status == 1 && $output == 'gpnn: m.gpm: its rows have copies, which are not known by coded columns: make it anew' ]]
 }

@@ -56,7 +56,8 @@ struct gpnn_index {
  * index with other columns from one with other rows.  Begins zeroed; then for each hashed section
  * in turn gpnn_fingerprint_begin() and any number of gpnn_fingerprint_add(). */
 struct gpnn_fingerprint {
-  bool is_earlier; /* of files in which the scaling is in the hash of rows */
+  bool is_earlier; /* of files in which the scaling is in the hash of rows, and their groups are in
+                      that of columns */
   uint64_t columns, rest;
 };
 
@@ -98,6 +99,7 @@ enum gpnn_index_hash {
   GPNN_INDEX_UNHASHED,
   GPNN_INDEX_COLUMNS,
   GPNN_INDEX_SCALING, /* that of the columns */
+  GPNN_INDEX_GROUPS,  /* of rows, which the columns' hash once had */
   GPNN_INDEX_REST
 };
 

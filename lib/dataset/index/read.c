@@ -88,7 +88,7 @@ enum gpnn_status gpnn_index_read(struct gpnn_index *index, enum gpnn_container_k
 {
   struct gpnn_dataset *dataset = &index->dataset;
   const struct gpnn_index_section *section;
-  const void *groups = NULL, *lacks = NULL;
+  const void *groups = NULL, *keys = NULL, *lacks = NULL;
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; (section = gpnn_index_section_at(i)) != NULL && status == GPNN_OK; i++)
     if (gpnn_index_may_have(kind, section)) status = read_section(index, section, err);
@@ -101,6 +101,10 @@ enum gpnn_status gpnn_index_read(struct gpnn_index *index, enum gpnn_container_k
     status = gpnn_index_find_items(index, "GRPS", dataset->n, 1, sizeof *dataset->row_group,
                                    &groups, err);
   dataset->row_group = groups;
+  if (status == GPNN_OK && gpnn_container_find(index->container, "GKEY") != NULL)
+    status = gpnn_index_find_items(index, "GKEY", dataset->n_row_groups + dataset->n_calibration, 1,
+                                   sizeof *dataset->group_keys, &keys, err);
+  dataset->group_keys = keys;
   if (status == GPNN_OK && gpnn_container_find(index->container, "LACK") != NULL)
     status = gpnn_index_find_items(index, "LACK", dataset->n,
                                    gpnn_lacks_bytes(dataset->schema.n_inputs), 1, &lacks, err);

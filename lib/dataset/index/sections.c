@@ -84,6 +84,22 @@ static enum gpnn_status write_row_groups(struct gpnn_index_writing *writing,
                                 dataset->n * sizeof *dataset->row_group, err);
 }
 
+static bool has_group_keys(const struct gpnn_index_contents *contents)
+{
+  const struct gpnn_dataset *dataset = contents->dataset;
+  return dataset->group_keys != NULL && dataset->schema.has_by && dataset->n_row_groups > 0;
+}
+
+static enum gpnn_status write_group_keys(struct gpnn_index_writing *writing,
+                                         const struct gpnn_index_section *section,
+                                         struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = writing->contents.dataset;
+  return gpnn_index_write_bytes(
+      writing, section, dataset->group_keys,
+      (dataset->n_row_groups + dataset->n_calibration) * sizeof *dataset->group_keys, err);
+}
+
 static bool has_lacks(const struct gpnn_index_contents *contents)
 {
   return contents->dataset->lacks != NULL;
@@ -596,7 +612,7 @@ static const struct gpnn_index_section sections[] = {
      .has = gpnn_index_has_roles},
     {CRITICAL("OCOL", 0, INDEX | MODEL, COLUMNS), CODED_ELSEWHERE(offsets),
      .has = gpnn_index_has_offsets},
-    {CRITICAL("GCOL", 0, INDEX, COLUMNS), CODED_ELSEWHERE(groups), .has = gpnn_index_has_groups},
+    {CRITICAL("GCOL", 0, INDEX, GROUPS), CODED_ELSEWHERE(groups), .has = gpnn_index_has_groups},
     {CRITICAL("COPY", 0, INDEX, REST), CODED(copies), .has = has_copies},
     {CRITICAL("FOLO", 0, INDEX, REST), .has = is_following, .compose = compose_nothing,
      .decode = decode_following},
@@ -653,6 +669,7 @@ static const struct gpnn_index_section sections[] = {
     {CRITICAL("CALE", 0, INDEX, REST), ARRAY(calibration_exposure, true, ONE, EXPOSURES),
      .has = gpnn_index_has_exposure},
     {CRITICAL("GRPS", 0, INDEX, REST), .write = write_row_groups, .has = has_row_groups},
+    {SPARE("GKEY", INDEX), .write = write_group_keys, .has = has_group_keys},
     {CRITICAL("LACK", 0, INDEX, REST), .write = write_lacks, .has = has_lacks},
     {CRITICAL("PART", 0, INDEX, REST), .write = gpnn_index_write_parts, .has = is_partial},
     {CRITICAL("CNTS", 0, GRID, REST), .write = gpnn_index_write_counts,
@@ -764,8 +781,8 @@ void gpnn_fingerprint_begin(struct gpnn_fingerprint *print,
 void gpnn_fingerprint_add(struct gpnn_fingerprint *print, const struct gpnn_index_section *section,
                           const void *bytes, size_t length)
 {
-  bool is_of_columns = section->hash == GPNN_INDEX_COLUMNS ||
-                       (section->hash == GPNN_INDEX_SCALING && !print->is_earlier);
+  enum gpnn_index_hash either = print->is_earlier ? GPNN_INDEX_GROUPS : GPNN_INDEX_SCALING;
+  bool is_of_columns = section->hash == GPNN_INDEX_COLUMNS || section->hash == either;
   if (is_of_columns)
     print->columns = mix(print->columns, bytes, length);
   else if (section->hash != GPNN_INDEX_UNHASHED)

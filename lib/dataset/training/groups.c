@@ -130,6 +130,27 @@ static enum gpnn_status shuffle(struct gpnn_rng *rng, size_t n, const uint64_t *
   return status;
 }
 
+/* Notes by what the groups that stay and those of the rows 'drawn' are known. */
+static enum gpnn_status note_keys(struct gpnn_training *training, const struct grouped *grouped,
+                                  size_t c, const uint64_t *drawn, struct gpnn_error *err)
+{
+  const struct gpnn_groups *groups = &training->groups;
+  size_t n = training->dataset.n_row_groups;
+  if (grouped->set != NULL) return GPNN_OK;
+  uint64_t *key = gpnn_alloc(grouped->n_groups, 1, sizeof *key);
+  training->group_keys = gpnn_alloc(n + c, 1, sizeof *training->group_keys);
+  bool enough = key != NULL && training->group_keys != NULL;
+  for (size_t i = 0; i < groups->n_slots && enough; i++)
+    if (groups->slots[i].number > 0) key[groups->slots[i].number - 1] = groups->slots[i].hash;
+  for (size_t g = 0; g < grouped->n_groups && enough; g++)
+    if (grouped->number[g] != UINT32_MAX) training->group_keys[grouped->number[g]] = key[g];
+  for (size_t i = 0; i < c && enough; i++)
+    training->group_keys[n + i] = key[group_of(grouped, drawn[i])];
+  training->dataset.group_keys = training->group_keys;
+  free(key);
+  return enough ? GPNN_OK : gpnn_fail_memory(err, "for the groups of rows");
+}
+
 static enum gpnn_status draw(struct gpnn_training *training, struct grouped *grouped,
                              struct gpnn_rng *rng, size_t wanted, size_t *c, uint64_t **drawn,
                              uint64_t **ascending, struct gpnn_error *err)
@@ -156,7 +177,8 @@ static enum gpnn_status draw(struct gpnn_training *training, struct grouped *gro
     return gpnn_fail_memory(err, "for the groups of rows");
   divide(grouped, *ascending, training->row_group);
   dataset->row_group = training->row_group;
-  return shuffle(rng, *c, *ascending, *drawn, err);
+  status = shuffle(rng, *c, *ascending, *drawn, err);
+  return status == GPNN_OK ? note_keys(training, grouped, *c, *drawn, err) : status;
 }
 
 enum gpnn_status gpnn_training_draw_groups(struct gpnn_training *training, uint64_t seed,

@@ -20,7 +20,8 @@ static const char *obstacle(const struct gpnn_dataset *old)
   if (old->stored != NULL) return "a model file has no training rows: let its index grow";
   if (gpnn_dataset_has_copies(old) && gpnn_schema_has_codes(&old->schema))
     return "its rows have copies, which are not known by coded columns: make it anew";
-  if (old->schema.has_by) return "rows of groups (--by) cannot be added: make it anew";
+  if (old->row_group != NULL && old->schema.has_by && old->group_keys == NULL)
+    return "it does not say which groups its rows are of (--by): make it anew";
   return NULL;
 }
 
@@ -209,5 +210,7 @@ void gpnn_grown_release(struct gpnn_grown *grown)
   free(grown->numbers);
   free(grown->lacks);
   free(grown->row_group);
+  free(grown->keys);
+  free(grown->group_keys);
   *grown = (struct gpnn_grown)GPNN_GROWN_INIT;
 }

@@ -21,9 +21,12 @@
  * may have been estimated from it. So the training rows are, in the order in which they came, all
  * that are not held out.
  *
+ * Groups of rows and sets of copies stay together, whether the index had some of their rows or all
+ * are added: they are held out or not as a whole, so that calibration rows are about as many.
+ *
  * Memory: a few numbers for each row added, bytes for each that the index has where rows are
- * forgotten, and the calibration rows; 40 bytes for each row where there are copies.  Rows are in
- * unlinked files (base/spool.h).
+ * forgotten, and the calibration rows; 48 bytes for each row where there are groups or copies. Rows
+ * are in unlinked files (base/spool.h).
  */
 #ifndef GPNN_DATASET_TRAINING_GROWN_H
 #define GPNN_DATASET_TRAINING_GROWN_H
@@ -67,6 +70,9 @@ struct gpnn_grown {
   uint64_t *numbers;             /* owned; theirs: dataset.held_out */
   unsigned char *lacks;          /* owned; dataset.lacks */
   uint32_t *row_group;           /* owned; dataset.row_group */
+  uint64_t *keys;                /* owned; for each row added, by what its group is known */
+  size_t n_keys;                 /* that there is room for */
+  uint64_t *group_keys;          /* owned; dataset.group_keys */
   struct gpnn_column *inputs;    /* owned, as are their levels that 'old' lacks: dataset.schema's */
   struct gpnn_dataset dataset;   /* the result; it borrows from 'old' */
 };
@@ -77,7 +83,8 @@ struct gpnn_grown {
   }
 
 /* GPNN_EMISMATCH: the dataset of an index cannot grow, as it is a grid or a model file's, or its
- * rows have groups, or copies and codes by which these differ; the message says so. */
+ * rows have copies, and codes by which these differ, or groups that it does not name; the message
+ * says so. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grown_check(const struct gpnn_dataset *old,
                                                   struct gpnn_error *err);
 

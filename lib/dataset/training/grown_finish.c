@@ -230,6 +230,8 @@ static enum gpnn_status add_row(struct assembly *a, size_t i, size_t place,
   if (place > 0) {
     gpnn_layout_put(&a->layout, a->row, c, place - 1, grown->held_out);
     grown->numbers[place - 1] = number;
+    if (grown->group_keys != NULL)
+      grown->group_keys[place - 1] = a->groups.key[a->groups.of_row[i]];
     return GPNN_OK;
   }
   if (grown->row_group != NULL) note_group(a, a->n_written + a->n_of_block, i);
@@ -341,6 +343,40 @@ static enum gpnn_status allocate(struct assembly *a, struct gpnn_error *err)
   return GPNN_OK;
 }
 
+/* Makes room for their groups, and keys of those of a column: of calibration rows, and then of
+ * groups. */
+static enum gpnn_status begin_groups(struct assembly *a, struct gpnn_error *err)
+{
+  struct gpnn_grown *grown = a->grown;
+  size_t n = a->groups.n, c = grown->dataset.n_calibration;
+  if (n == 0) return GPNN_OK;
+  grown->row_group = gpnn_alloc(grown->dataset.n, 1, sizeof *grown->row_group);
+  a->number = gpnn_alloc(n, 1, sizeof *a->number);
+  grown->dataset.n_row_groups = 0;
+  if (a->groups.key != NULL) grown->group_keys = gpnn_alloc(c + n, 1, sizeof *grown->group_keys);
+  if (grown->row_group == NULL || a->number == NULL ||
+      (a->groups.key != NULL && grown->group_keys == NULL))
+    return gpnn_fail_memory(err, "for the groups of rows");
+  return GPNN_OK;
+}
+
+/* Puts the keys of the groups that train before those of the calibration rows. */
+static enum gpnn_status finish_groups(struct assembly *a, struct gpnn_error *err)
+{
+  struct gpnn_grown *grown = a->grown;
+  struct gpnn_dataset *dataset = &grown->dataset;
+  size_t n = dataset->n_row_groups, c = dataset->n_calibration;
+  dataset->row_group = grown->row_group;
+  dataset->group_keys = grown->group_keys;
+  if (a->groups.n > 0 && n < 2)
+    return gpnn_fail(err, GPNN_EDATA, "fewer than two groups of rows would be left to train on");
+  if (grown->group_keys == NULL) return GPNN_OK;
+  memmove(grown->group_keys + n, grown->group_keys, c * sizeof *grown->group_keys);
+  for (size_t g = 0; g < a->groups.n; g++)
+    if (a->number[g] > 0) grown->group_keys[a->number[g] - 1] = a->groups.key[g];
+  return GPNN_OK;
+}
+
 /* Makes room for the rows; what they lack is noted if any may lack something. */
 static enum gpnn_status begin_rows(struct assembly *a, struct gpnn_error *err)
 {
@@ -351,14 +387,7 @@ static enum gpnn_status begin_rows(struct assembly *a, struct gpnn_error *err)
   grown->numbers = gpnn_alloc(c, 1, sizeof *grown->numbers);
   bool may_lack = grown->old->lacks != NULL || (grown->n_added > 0 && !grown->are_complete);
   if (may_lack) grown->lacks = gpnn_alloc(dataset->n, bytes, 1);
-  if (a->groups.n > 0) {
-    grown->row_group = gpnn_alloc(dataset->n, 1, sizeof *grown->row_group);
-    a->number = gpnn_alloc(a->groups.n, 1, sizeof *a->number);
-    dataset->n_row_groups = 0;
-  }
-  bool lacks_groups = a->groups.n > 0 && (grown->row_group == NULL || a->number == NULL);
-  if (grown->held_out == NULL || grown->numbers == NULL || (may_lack && grown->lacks == NULL) ||
-      lacks_groups)
+  if (grown->held_out == NULL || grown->numbers == NULL || (may_lack && grown->lacks == NULL))
     return gpnn_fail_memory(err, "for the rows");
   return gpnn_spool_create(&grown->rows, grown->beside, grown->watch, err);
 }
@@ -401,6 +430,7 @@ enum gpnn_status gpnn_grown_finish(struct gpnn_grown *grown, struct gpnn_error *
   enum gpnn_status status = allocate(&a, err);
   if (status == GPNN_OK) status = gpnn_grown_groups_find(grown, &a.groups, err);
   if (status == GPNN_OK) status = choose(&a, err);
+  if (status == GPNN_OK) status = begin_groups(&a, err);
   if (status == GPNN_OK) status = begin_rows(&a, err);
   if (status == GPNN_OK) status = add_old(&a, err);
   if (status == GPNN_OK) status = add_new(&a, err);
@@ -409,10 +439,10 @@ enum gpnn_status gpnn_grown_finish(struct gpnn_grown *grown, struct gpnn_error *
     gpnn_layout_point(dataset, &a.layout, &grown->rows, grown->held_out);
     dataset->held_out = dataset->n_calibration > 0 ? grown->numbers : NULL;
     dataset->lacks = grown->lacks;
-    dataset->row_group = grown->row_group;
     find_drift(&a);
     status = check_targets(dataset, err);
   }
+  if (status == GPNN_OK) status = finish_groups(&a, err);
   gpnn_incomplete_release(&a.filling.fitted);
   free(a.filling.columns);
   free(a.filling.cells);

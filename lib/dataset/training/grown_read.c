@@ -20,6 +20,7 @@ struct reading {
   struct gpnn_layout layout;
   size_t width, n_of_block; /* numbers of a row; rows in the block */
   double *block;            /* owned; gpnn_row_source_block(width) rows */
+  size_t by;                /* the column of groups, if there is one */
   double centre;            /* what codes have as the mean of the standardised target */
   struct gpnn_copies copies;
 };
@@ -143,6 +144,21 @@ static enum gpnn_status read_row(struct reading *r, const struct gpnn_record *re
   return status;
 }
 
+/* Keeps by what the group of the row is known that is to be added next. */
+static enum gpnn_status read_group(struct reading *r, const struct gpnn_record *record,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_grown *grown = r->grown;
+  if (!grown->old->schema.has_by) return GPNN_OK;
+  enum gpnn_status status = gpnn_columns_present(r->reader.table, record, r->by, err);
+  if (status != GPNN_OK) return status;
+  if (!gpnn_grow(&grown->keys, &grown->n_keys, grown->n_added + 1, sizeof *grown->keys))
+    return gpnn_fail_memory(err, "for the groups of rows");
+  const struct gpnn_field *field = &record->fields[r->by];
+  grown->keys[grown->n_added] = gpnn_groups_key(field->text, field->length);
+  return GPNN_OK;
+}
+
 /* ---- all rows ------------------------------------------------------------------------------ */
 
 static enum gpnn_status write_block(struct reading *r, struct gpnn_error *err)
@@ -175,6 +191,7 @@ static enum gpnn_status read_rows(struct reading *r, struct gpnn_table *table, b
   while (status == GPNN_OK) {
     size_t n_unseen = 0;
     status = gpnn_table_next(table, &record, &why);
+    if (status == GPNN_OK) status = read_group(r, &record, &why);
     if (status == GPNN_OK)
       status = read_row(r, &record, r->block + r->n_of_block * r->width, &n_unseen, &why);
     if (status == GPNN_OK) {
@@ -215,6 +232,8 @@ enum gpnn_status gpnn_grown_read(struct gpnn_grown *grown, struct gpnn_table *ta
                                 ? gpnn_fail_memory(err, "for the rows")
                                 : gpnn_reader_open(&r.reader, &grown->dataset, table, true, err);
   if (status == GPNN_OK) status = require_columns(&r.reader, err);
+  if (status == GPNN_OK && old->schema.has_by)
+    status = gpnn_schema_find_by(&old->schema, table, &r.by, err);
   if (status == GPNN_OK)
     status = gpnn_spool_create(&grown->added, grown->beside, grown->watch, err);
   if (status == GPNN_OK) {

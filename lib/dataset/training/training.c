@@ -288,6 +288,7 @@ void gpnn_training_release(struct gpnn_training *training)
   free(training->held_out);
   gpnn_groups_release(&training->groups);
   gpnn_groups_release(&training->seen);
+  free(training->group_keys);
   free(training->row_group);
   free(training->set);
   free(training->n_lacking);

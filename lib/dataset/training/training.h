@@ -98,6 +98,7 @@ struct gpnn_training {
   struct gpnn_spool read, rows; /* rows as read; standardised, one column array after another */
   double *held_out;             /* owned; the calibration rows, likewise */
   struct gpnn_groups groups;    /* of all rows read */
+  uint64_t *group_keys;         /* owned; dataset.group_keys */
   uint32_t *row_group;          /* owned; those of the training rows, 4 bytes a row; NULL: none */
   uint32_t *set;                /* owned; the set of copies that each row read belongs to, from 0;
                                    NULL: rows have groups, or hardly any copies */
