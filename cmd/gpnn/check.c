@@ -1,12 +1,15 @@
 #include "cmd/gpnn/check.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/memory.h"
 #include "cmd/common/open.h"
 #include "dataset/index/index.h"
 #include "dataset/reader.h"
+#include "table/columns.h"
 #include "table/schema.h"
 
 bool check_can_reread(const char *path)
@@ -64,6 +67,22 @@ static enum gpnn_status find_beginning(const struct cli *cli, struct places *pla
   return GPNN_OK;
 }
 
+/* Whether the table to predict has the columns that are to be carried along. */
+static enum gpnn_status check_carried(const struct cli *cli, const struct places *places,
+                                      const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  struct gpnn_table *table = NULL;
+  size_t *columns = NULL, n_columns;
+  const char *list = cli_text_given(cli, "keep");
+  if (list == NULL) return GPNN_OK;
+  enum gpnn_status status =
+      check_open(cli, dataset, places->test, &places->test_begins, &table, err);
+  if (status == GPNN_OK) status = gpnn_columns_find_list(table, list, &columns, &n_columns, err);
+  free(columns);
+  gpnn_table_close(table);
+  return status;
+}
+
 static enum gpnn_status check_columns(const struct cli *cli, struct places *places,
                                       struct gpnn_error *err)
 {
@@ -74,7 +93,49 @@ static enum gpnn_status check_columns(const struct cli *cli, struct places *plac
     status = find_beginning(cli, places, dataset, err);
   else if (status == GPNN_OK)
     places->test_begins.no_header = !dataset->schema.has_header || !cli->table.has_header;
+  if (status == GPNN_OK && check_can_reread(places->test))
+    status = check_carried(cli, places, dataset, err);
   gpnn_index_close(index);
+  return status;
+}
+
+/* Fails with the first column of a list that the training table lacks and the other has. */
+static enum gpnn_status check_list(const struct gpnn_table *train, const struct gpnn_table *test,
+                                   char *list, struct gpnn_error *err)
+{
+  size_t column;
+  char shown[GPNN_MASK_BYTES], *rest = NULL;
+  enum gpnn_status status = GPNN_OK;
+  for (char *name = strtok_r(list, ",", &rest); name != NULL && status == GPNN_OK;
+       name = strtok_r(NULL, ",", &rest))
+    if (gpnn_columns_find(train, name, &column, NULL) == GPNN_EINVAL &&
+        gpnn_columns_find(test, name, &column, NULL) == GPNN_OK)
+      status =
+          gpnn_fail(err, GPNN_EINVAL, "%s: no column '%s', which %s has", gpnn_table_name(train),
+                    gpnn_mask(shown, name, strlen(name)), gpnn_table_name(test));
+  return status;
+}
+
+/* The same of targets and inputs, where the training table can be opened: what else is wrong with
+ * it, gpnn-index says. */
+static enum gpnn_status check_asked(const struct cli *cli, const struct places *places,
+                                    const struct gpnn_table *test, struct gpnn_error *err)
+{
+  static const char *const lists[] = {"target", "inputs"};
+  struct gpnn_table *train = NULL;
+  enum gpnn_status status = GPNN_OK;
+  if (!check_can_reread(places->train) ||
+      gpnn_table_open(&train, places->train, &cli->table, NULL) != GPNN_OK)
+    return GPNN_OK;
+  for (size_t i = 0; i < sizeof lists / sizeof *lists && status == GPNN_OK; i++) {
+    const char *given = cli_text_given(cli, lists[i]);
+    if (given == NULL) continue;
+    char *list = gpnn_copy_text(given, strlen(given));
+    status = list == NULL ? gpnn_fail_memory(err, "for the columns")
+                          : check_list(train, test, list, err);
+    free(list);
+  }
+  gpnn_table_close(train);
   return status;
 }
 
@@ -86,6 +147,7 @@ enum gpnn_status check_test(const struct cli *cli, struct places *places, bool h
   if (has_index) return check_columns(cli, places, err);
   if (!check_can_reread(places->test)) return GPNN_OK;
   enum gpnn_status status = gpnn_table_open(&table, places->test, &cli->table, err);
+  if (status == GPNN_OK) status = check_asked(cli, places, table, err);
   gpnn_table_close(table);
   return status;
 }

@@ -12,10 +12,11 @@
 #include "cmd/gpnn/places.h"
 #include "dataset/dataset.h"
 
-/* Looks at the first line of the table to predict, and, if there is a working index already,
- * whether it has its inputs and where it begins: sets places->test_begins.  A table that can be
+/* Looks at the first line of the table to predict, and whether it alone has a target or an input
+ * that is asked for; and, if there is a working index already, whether it has its inputs and the
+ * columns to be carried along, and where it begins: sets places->test_begins.  A table that can be
  * read but once is left alone, and begins like the one learnt from.  Outcomes as gpnn_table_open(),
- * gpnn_index_open() and gpnn_schema_match(). */
+ * gpnn_index_open(), gpnn_schema_match() and gpnn_columns_find_list(). */
 GPNN_MUST_CHECK enum gpnn_status check_test(const struct cli *cli, struct places *places,
                                             bool has_index, struct gpnn_error *err);
 

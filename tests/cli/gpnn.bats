@@ -119,6 +119,27 @@ with_gap() {
   sh next.sh | cmp - p.tsv
 }
 
+@test "columns that a table lacks are named before anything is estimated" {
+  awk -v OFS='\t' '{ print $0, (NR == 1 ? "id" : NR) }' test.tsv >named.tsv
+  tr '\t' , <named.tsv >named.csv
+  tr '\t' , <train.tsv >train.csv
+  local kind table
+  for table in train named; do
+    awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) n[i] = $i; next }
+      { for (i = 1; i <= NF; i++) printf "%s\"%s\": %s", i == 1 ? "{" : ", ", n[i], $i; print "}" }' "$table.tsv" >"$table.jsonl"
+  done
+  for kind in tsv csv jsonl; do
+    run gpnn --save m.gpm --keep idd "train.$kind" "named.$kind"
+    [[ $status == 2 && ${lines[0]} == "gpnn: named.$kind: no column 'idd' (did you mean 'id'?)" ]]
+    run gpnn --save m.gpm -x x1,id -y y "train.$kind" "named.$kind"
+    [[ $status == 2 && ${lines[0]} == "gpnn: train.$kind: no column 'id', which named.$kind has" ]]
+    run gpnn --save m.gpm -y yy "train.$kind" "named.$kind"
+    [[ $status == 2 && ${lines[0]} == "gpnn-index: train.$kind: no column 'yy': there are 3 columns" ]]
+    gpnn -q --effort fast --keep id "train.$kind" "named.$kind" | sed 's/[\t,].*//' | cmp - <(awk -F '\t' '{ print $NF }' named.tsv)
+  done
+  [[ ! -e m.gpm ]]
+}
+
 # ---- what is kept -----------------------------------------------------------------------------
 
 @test "without a table to predict, the model is kept in the working directory" {
