@@ -32,7 +32,7 @@ static const struct cli_option options[] = {
     HANDED_ON(0, "fail-on-far", "P", "fail if more than this share of TEST is far (1)"),
     CLI_TEXT(0, "save", save, "FILE", "keep the model, show the commands"),
     CLI_TEXT(0, "update", update, "MODEL", "add the rows of TRAIN to a model"),
-    CLI_TEXT(0, "forget", forget, "WHAT", "with --update: N old rows, or those COL<VALUE"),
+    CLI_TEXT(0, "forget", forget, "WHAT", "with --update: N old rows, COL<VALUE, or auto"),
     CLI_TEXT(0, "report", page, "FILE", "write a page on all of it for a browser"),
     CLI_FLAG(0, "force", force, "replace a model of another target or other inputs"),
     HANDED_ON(0, "regressors", "LIST", NULL),

@@ -15,9 +15,10 @@
 #include "cmd/common/signals.h"
 #include "cmd/common/table.h"
 #include "cmd/gpnn/findings.h"
+#include "cmd/gpnn/forget.h"
 #include "cmd/gpnn/steps.h"
 #include "container/state.h"
-#include "dataset/grown.h"
+#include "dataset/training/grown.h"
 #include "kernel/effects.h"
 
 enum { FEW_HELD_OUT = 200 }; /* calibration then has to estimate anyway */
@@ -70,7 +71,8 @@ static enum gpnn_status lock(const char *path, int *fd, struct gpnn_error *err)
 struct job {
   const struct cli *cli;
   const char *model, *table, *forget; /* the last may be NULL */
-  const struct files *files;          /* unfinished */
+  const struct places *places;        /* of what is unfinished */
+  const struct files *files;
 };
 
 static enum gpnn_status finish(struct command *command, enum step step, const char *output,
@@ -95,14 +97,14 @@ static enum gpnn_status predict(const struct job *job, struct gpnn_error *err)
   return finish(&command, STEP_PREDICT, job->files->predictions, err);
 }
 
-static enum gpnn_status add(const struct job *job, struct gpnn_error *err)
+static enum gpnn_status add(const struct job *job, const char *forget, struct gpnn_error *err)
 {
   struct command command = {0};
   steps_begin(job->cli, STEP_INDEX, &command);
   if (job->cli->report != NULL) command_add(&command, "-q");
-  if (job->forget != NULL) {
+  if (forget != NULL) {
     command_add(&command, "--forget");
-    command_add(&command, job->forget);
+    command_add(&command, forget);
   }
   command_add(&command, "--add");
   command_add_file(&command, job->table);
@@ -116,7 +118,8 @@ struct decision {
   bool have_weights;               /* of rows */
   enum gpnn_likelihood likelihood; /* that they have now */
   enum gpnn_inference inference;
-  char why[400];
+  size_t n_forgotten; /* old rows that are better left out */
+  char why[500];
 };
 
 /* Appends what the parameters were estimated under, where somebody chose it. */
@@ -191,6 +194,7 @@ static struct score score_of(const struct gpnn_metrics_result *numbers,
 /* The target whose new rows were predicted worst, by what held-out rows let expect. */
 struct worst {
   size_t n; /* rows that could be scored; 0: none, of no target */
+  size_t target;
   bool of_classes;
   double now, was, z; /* scores, and how much worse in standard errors */
 };
@@ -207,12 +211,18 @@ static void compare(const struct findings *f, size_t t, struct worst *worst)
   double excess = now.value - was.value, error = hypot(now.error, was.error);
   double z = excess > least && error > 0 ? excess / error : fmin(excess, 0);
   if (worst->n > 0 && z <= worst->z) return;
-  *worst = (struct worst){scored->n_scored, expected->of_classes, now.value, was.value, z};
+  *worst = (struct worst){scored->n_scored, t, expected->of_classes, now.value, was.value, z};
+}
+
+/* True if it is to be found out how many old rows to forget. */
+static bool is_automatic(const struct job *job)
+{
+  return job->forget != NULL && strcmp(job->forget, "auto") == 0;
 }
 
 /* As JSON, if it is asked for. */
 static void report_decision(const struct job *job, const struct findings *f,
-                            const struct worst *worst, bool fits, const char *why)
+                            const struct worst *worst, const struct decision *decision)
 {
   struct json *json = job->cli->report;
   const struct gpnn_dataset *rows = gpnn_index_dataset(f->opened.index);
@@ -225,8 +235,9 @@ static void report_decision(const struct job *job, const struct findings *f,
   json_number(json, "value", worst->now);
   json_number(json, "expected", worst->was);
   json_number(json, "standard-errors", worst->z);
-  json_flag(json, "estimated-again", fits);
-  json_text(json, "reason", why);
+  json_flag(json, "estimated-again", decision->fits);
+  json_text(json, "reason", decision->why);
+  if (is_automatic(job)) json_count(json, "forgotten-rows", decision->n_forgotten);
 }
 
 /* What follows from the scores, in words.  Parameters of several targets are no start to estimate
@@ -267,6 +278,36 @@ static void look_at(const struct opened *opened, struct decision *decision)
   }
 }
 
+/* Finds out whether old rows are better forgotten. */
+static enum gpnn_status look_back(const struct job *job, const struct findings *findings,
+                                  const struct worst *worst, struct decision *decision,
+                                  struct gpnn_error *err)
+{
+  const struct opened *opened = &findings->opened;
+  const struct gpnn_dataset *rows = gpnn_index_dataset(opened->index);
+  size_t n = rows->n + rows->n_calibration, used = strlen(decision->why), kept = n;
+  const char **names = gpnn_alloc(opened->n, 1, sizeof *names);
+  if (names == NULL) return gpnn_fail_memory(err, "for the targets");
+  for (size_t t = 0; t < opened->n; t++) names[t] = opened->channels[t].dataset->schema.target.name;
+  const struct forget_trial trial = {.cli = job->cli,
+                                     .model = job->model,
+                                     .table = job->table,
+                                     .before = job->files->predictions,
+                                     .index = job->places->other.index,
+                                     .predictions = job->places->page.predicted,
+                                     .n_rows = n,
+                                     .n_targets = opened->n,
+                                     .target = worst->target,
+                                     .names = names};
+  enum gpnn_status status = forget_find(&trial, &kept, err);
+  decision->n_forgotten = n - kept;
+  if (kept < n)
+    snprintf(decision->why + used, sizeof decision->why - used,
+             "; the newest %zu of %zu rows predict better, and the others are forgotten", kept, n);
+  free(names);
+  return status;
+}
+
 /* Whether to estimate again, and why or why not. */
 static enum gpnn_status decide(const struct job *job, struct decision *decision,
                                struct gpnn_error *err)
@@ -293,8 +334,10 @@ static enum gpnn_status decide(const struct job *job, struct decision *decision,
     decision->fits = of_rows || (is_single && (is_worse || are_few));
     snprintf(decision->why, sizeof decision->why, "%s: %s", scores,
              consequence(is_worse, are_few, is_single, of_rows));
-    report_decision(job, &findings, &worst, decision->fits, decision->why);
+    if (is_automatic(job) && is_worse && !of_rows)
+      status = look_back(job, &findings, &worst, decision, err);
   }
+  if (status == GPNN_OK) report_decision(job, &findings, &worst, decision);
   findings_release(&findings);
   free(places.working.index);
   return status;
@@ -329,9 +372,12 @@ static enum gpnn_status report_rows(const struct job *job, struct gpnn_error *er
 static enum gpnn_status run(const struct job *job, struct gpnn_error *err)
 {
   struct decision decision = {0};
+  char found[24];
   enum gpnn_status status = predict(job, err);
   if (status == GPNN_OK) status = decide(job, &decision, err);
-  if (status == GPNN_OK) status = add(job, err);
+  snprintf(found, sizeof found, "%zu", decision.n_forgotten);
+  const char *forget = !is_automatic(job) ? job->forget : decision.n_forgotten > 0 ? found : NULL;
+  if (status == GPNN_OK) status = add(job, forget, err);
   if (status == GPNN_OK && decision.fits) status = fit(job, &decision, err);
   if (status == GPNN_OK) status = calibrate(job, decision.fits, err);
   if (status == GPNN_OK) status = report_rows(job, err);
@@ -353,7 +399,7 @@ enum gpnn_status update(const struct cli *cli, const char *model, const char *ta
   if (status == GPNN_OK) status = check(model, err);
   if (status == GPNN_OK) status = places_open(&places, table, NULL, model, "-", NULL, err);
   if (status == GPNN_OK)
-    status = run(&(struct job){cli, model, table, forget, &places.working}, err);
+    status = run(&(struct job){cli, model, table, forget, &places, &places.working}, err);
   places_close(&places);
   if (fd >= 0) close(fd);
   return status;

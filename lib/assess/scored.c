@@ -1,9 +1,13 @@
 #include "assess/scored.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "stats/difference.h"
+#include "stats/student.h"
 #include "table/columns.h"
 #include "table/predictions.h"
 
@@ -20,6 +24,17 @@ struct reading {
     struct gpnn_classification classes;
   } * parts; /* owned */
 };
+
+static void reading_release(struct reading *r, size_t n_targets)
+{
+  for (size_t t = 0; t < n_targets && r->parts != NULL; t++) {
+    gpnn_metrics_release(&r->parts[t].metrics);
+    gpnn_classification_release(&r->parts[t].classes);
+  }
+  free(r->parts);
+  gpnn_predictions_release(&r->predictions);
+  gpnn_table_close(r->table);
+}
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
@@ -129,6 +144,95 @@ static enum gpnn_status read_rows(struct reading *r, struct gpnn_scored *scored,
   return status == GPNN_END ? GPNN_OK : status;
 }
 
+/* ---- row by row --------------------------------------------------------------------------- */
+
+/* The losses of all rows, NaN of those that cannot be scored. */
+struct losses {
+  size_t n, nll_capacity, loss_capacity;
+  double *nll, *loss; /* owned */
+};
+
+/* Sets the losses of a row, unless it cannot be scored. */
+static enum gpnn_status find_losses(struct reading *r, struct part *part,
+                                    const struct gpnn_record *record, double *nll, double *loss,
+                                    struct gpnn_error *err)
+{
+  struct gpnn_predictions_row row;
+  struct gpnn_predictions_class_row of_class;
+  enum gpnn_status status =
+      part->of_classes
+          ? gpnn_predictions_read_class(part->columns, r->table, record, &of_class, err)
+          : gpnn_predictions_read(part->columns, r->table, record, &row, err);
+  if (status != GPNN_OK) return status == GPNN_END ? GPNN_OK : status;
+  if (part->of_classes) {
+    size_t n = gpnn_predictions_n_probabilities(part->columns->classes);
+    bool is_known = of_class.p != NULL && of_class.truth < n;
+    *nll = -fmax(is_known ? log(of_class.p[of_class.truth]) : of_class.logp,
+                 log(GPNN_CLASSIFICATION_FLOOR));
+    *loss = of_class.label != of_class.truth;
+  } else {
+    double error = row.truth - row.mean, logp = row.score[GPNN_PREDICTIONS_LOGP];
+    double scale = row.sd * gpnn_student_unit_scale(row.df);
+    *nll = isnan(logp) ? gpnn_student_nll(error, scale, row.df) : -logp;
+    *loss = error * error;
+  }
+  return GPNN_OK;
+}
+
+static enum gpnn_status read_losses(struct losses *losses, size_t n_targets,
+                                    const char *const *names, size_t t, const char *path,
+                                    const struct gpnn_table_options *options,
+                                    struct gpnn_error *err)
+{
+  struct reading r = {0};
+  struct gpnn_record record;
+  enum gpnn_status status = begin(&r, n_targets, names, path, options, err);
+  while (status == GPNN_OK) {
+    size_t i = losses->n;
+    status = gpnn_table_next(r.table, &record, err);
+    if (status != GPNN_OK) break;
+    if (!gpnn_grow(&losses->nll, &losses->nll_capacity, i + 1, sizeof *losses->nll) ||
+        !gpnn_grow(&losses->loss, &losses->loss_capacity, i + 1, sizeof *losses->loss))
+      status = gpnn_fail_memory(err, "for the scores");
+    if (status != GPNN_OK) break;
+    losses->nll[i] = losses->loss[i] = NAN;
+    losses->n++;
+    if (r.parts[t].columns != NULL)
+      status = find_losses(&r, &r.parts[t], &record, &losses->nll[i], &losses->loss[i], err);
+  }
+  reading_release(&r, n_targets);
+  return status == GPNN_END ? GPNN_OK : status;
+}
+
+enum gpnn_status gpnn_scored_compare(struct gpnn_scored_gain *gain, size_t n_targets,
+                                     const char *const *names, size_t t, const char *before,
+                                     const char *path, const struct gpnn_table_options *options,
+                                     struct gpnn_error *err)
+{
+  struct losses a = {0}, b = {0};
+  size_t n = 0;
+  *gain = (struct gpnn_scored_gain){0};
+  enum gpnn_status status = read_losses(&a, n_targets, names, t, before, options, err);
+  if (status == GPNN_OK) status = read_losses(&b, n_targets, names, t, path, options, err);
+  if (status == GPNN_OK && a.n != b.n)
+    status = gpnn_fail(err, GPNN_EDATA, "%s has %zu rows, %s has %zu", before, a.n, path, b.n);
+  for (size_t i = 0; i < a.n && status == GPNN_OK; i++) {
+    if (!isfinite(a.nll[i]) || !isfinite(b.nll[i])) continue;
+    a.nll[n] = a.nll[i], a.loss[n] = a.loss[i];
+    b.nll[n] = b.nll[i], b.loss[n++] = b.loss[i];
+  }
+  if (status == GPNN_OK && n > 0) {
+    gain->n = n;
+    gain->nll = gpnn_mean_difference(n, a.nll, b.nll, &gain->nll_error);
+    gain->loss = gpnn_mean_difference(n, a.loss, b.loss, &gain->loss_error);
+  }
+  free(a.nll);
+  free(a.loss);
+  free(b.nll);
+  free(b.loss);
+  return status;
+}
+
 /* ---- the result --------------------------------------------------------------------------- */
 
 static enum gpnn_status finish(struct reading *r, struct gpnn_scored *scored,
@@ -159,13 +263,7 @@ enum gpnn_status gpnn_scored_read(struct gpnn_scored *scored, size_t n_targets,
   enum gpnn_status status = begin(&r, n_targets, names, path, options, err);
   if (status == GPNN_OK) status = read_rows(&r, scored, err);
   if (status == GPNN_OK) status = finish(&r, scored, err);
-  for (size_t t = 0; t < n_targets && r.parts != NULL; t++) {
-    gpnn_metrics_release(&r.parts[t].metrics);
-    gpnn_classification_release(&r.parts[t].classes);
-  }
-  free(r.parts);
-  gpnn_predictions_release(&r.predictions);
-  gpnn_table_close(r.table);
+  reading_release(&r, n_targets);
   return status;
 }
 

@@ -6,7 +6,7 @@
  * if it has the target's name, as other columns may have been carried along.  In a table without a
  * header only rows are counted.
  *
- * Calling sequence: gpnn_scored_read(), gpnn_scored_release().
+ * Calling sequence: gpnn_scored_read(), gpnn_scored_release(); or gpnn_scored_compare().
  * Threads: no shared state.
  */
 #ifndef GPNN_ASSESS_SCORED_H
@@ -52,5 +52,24 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_scored_read(struct gpnn_scored *scored, si
                                                   struct gpnn_error *err);
 
 void gpnn_scored_release(struct gpnn_scored *scored);
+
+/* How much lower the losses of rows are in one table than in another of the same rows: means of
+ * paired differences, with their standard errors.  The loss is the squared error, or of classes 1
+ * where the label is wrong. */
+struct gpnn_scored_gain {
+  size_t n; /* rows that both tables score; 0: all that follows is 0 */
+  double nll, nll_error, loss, loss_error;
+};
+
+/*
+ * Compares the predictions of target 't' of 'n_targets', called 'names', in the table 'path' with
+ * those in 'before'.  Outcomes as gpnn_scored_read(), and GPNN_EDATA: the tables differ in the
+ * number of rows.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_scored_compare(struct gpnn_scored_gain *gain,
+                                                     size_t n_targets, const char *const *names,
+                                                     size_t t, const char *before, const char *path,
+                                                     const struct gpnn_table_options *options,
+                                                     struct gpnn_error *err);
 
 #endif

@@ -68,6 +68,28 @@ make_house() {
   cmp step.gpm house.gpm
 }
 
+@test "an update finds out by itself whether old rows mislead" {
+  make_house
+  night 4 400 3 | tail -n +2 >>t.tsv
+  gpnn-index -q -o t.gpi t.tsv
+  gpnn-fit -q --effort fast t.gpi | gpnn-calibrate -q t.gpi >t.cal
+  gpnn-index --pack t.cal -o m.gpm t.gpi
+  cp m.gpm usual.gpm && cp house.gpm wrong.gpm
+  gpnn-index -q --forget 2538 --add other.tsv -o step.gpm m.gpm
+  gpnn-fit -q --effort fast --start m.gpm -o step.par step.gpm
+  gpnn-calibrate -q -p step.par step.gpm | gpnn-index --pack - -o step.gpm step.gpm
+  gpnn --effort fast --update m.gpm --forget auto --json other.tsv 2>report.json
+  awk -f "$GPNN_ROOT/tests/cli/json.awk" report.json >report.txt
+  assert_equal "$(value forgotten-rows report.txt)" 2538
+  value reason report.txt | grep -q 'estimated again; the newest 362 of 2900 rows predict better, and the others are forgotten$'
+  cmp step.gpm m.gpm
+  # Not where the new rows are as usual, nor where their targets are wrong: then a vague model has higher densities.
+  night 5 200 1.3 >usual.tsv
+  gpnn --update usual.gpm --effort fast --forget auto --json usual.tsv 2>&1 | grep -q '"forgotten-rows": *0'
+  night 6 200 1 | awk -v OFS='\t' 'NR > 1 { $3 *= 9 } 1' >wrong.tsv
+  gpnn --update wrong.gpm --effort fast --forget auto --json wrong.tsv 2>&1 | grep -q '"estimated-again": *true.*"forgotten-rows": *0'
+}
+
 @test "an update keeps the likelihood that was chosen" {
   night 1 300 1 >t.tsv
   night 2 60 1 >new.tsv

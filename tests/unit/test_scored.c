@@ -97,6 +97,45 @@ static void without_a_header_rows_are_counted(void **state)
   gpnn_scored_release(&s);
 }
 
+static enum gpnn_status compare(struct gpnn_scored_gain *gain, size_t n, const char *const *names,
+                                const char *before, const char *after, struct gpnn_error *why)
+{
+  const struct gpnn_table_options options = GPNN_TABLE_OPTIONS_INIT;
+  char *first = strdup(scratch_text("a.tsv", before));
+  enum gpnn_status status = gpnn_scored_compare(gain, n, names, n - 1, first,
+                                                scratch_text("b.tsv", after), &options, why);
+  free(first);
+  return status;
+}
+
+static void losses_are_compared_row_by_row(void **state)
+{
+  (void)state;
+  const char *const names[] = {"a", "y"};
+  struct gpnn_scored_gain gain;
+  /* Squared errors are 1, 4 and 0, and then 0, 1 and 1; the row without a truth counts nowhere. */
+  assert_ok(compare(&gain, 2, names, "mean_a,y,mean_y,sd_y\n0,1,2,1\n0,1,3,1\n0,NA,1,1\n0,1,1,1\n",
+                    "mean_a,y,mean_y,sd_y\n0,1,1,1\n0,1,2,1\n0,NA,1,1\n0,1,2,1\n", &err));
+  assert_int_equal(gain.n, 3);
+  assert_near(gain.loss, (1 + 3 - 1) / 3., 1e-15);
+  assert_near(gain.loss_error, sqrt((0 + 4 + 4) / 2. / 3), 1e-15);
+  assert_near(gain.nll, gain.loss / 2, 1e-15);
+  assert_near(gain.nll_error, gain.loss_error / 2, 1e-15);
+  assert_ok(compare(&gain, 1, names + 1, "y,mean,sd,logp\n1,1,1,-3\n1,1,1,-4\n",
+                    "y,mean,sd,logp\n1,1,1,-1\n1,1,1,-1\n", &err));
+  assert_near(gain.nll, 2.5, 1e-15);
+  assert_near(gain.loss, 0, 0);
+  assert_ok(compare(&gain, 1, names + 1, "y,label,p_u,p_v\nu,v,0.4,0.6\nv,v,0.2,0.8\n",
+                    "y,label,p_u,p_v\nu,u,0.8,0.2\nv,u,0.6,0.4\n", &err));
+  assert_near(gain.nll, 0, 1e-15);
+  assert_near(gain.loss, 0, 0);
+  assert_near(gain.loss_error, 1, 1e-15);
+  assert_ok(compare(&gain, 1, names + 1, "mean,sd\n1,1\n", "mean,sd\n1,1\n", &err));
+  assert_int_equal(gain.n, 0);
+  assert_fails(compare(&gain, 1, names + 1, "y,mean,sd\n1,1,1\n", "y,mean,sd\n", &err), GPNN_EDATA,
+               "b.tsv has 0");
+}
+
 static void a_bad_prediction_is_named(void **state)
 {
   (void)state;
@@ -116,6 +155,7 @@ int main(void)
       cmocka_unit_test(without_truth_or_rows_nothing_is_scored),
       cmocka_unit_test(each_of_several_targets_is_scored_by_its_own_columns),
       cmocka_unit_test(without_a_header_rows_are_counted),
+      cmocka_unit_test(losses_are_compared_row_by_row),
       cmocka_unit_test(a_bad_prediction_is_named),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
