@@ -183,7 +183,9 @@ static enum gpnn_status make_scratch(struct places *p, struct gpnn_error *err)
   if (!p->keeps) return gpnn_scratch_create(&p->scratch, temporary_place(), err);
   char *model = gpnn_copy_text(p->kept.model, strlen(p->kept.model));
   if (model == NULL) return gpnn_fail_memory(err, "for the names of files");
-  enum gpnn_status status = gpnn_scratch_create(&p->scratch, dirname(model), err);
+  const char *place = dirname(model);
+  gpnn_scratch_sweep(place, file_of(p->kept.model));
+  enum gpnn_status status = gpnn_scratch_create(&p->scratch, place, err);
   free(model);
   if (status != GPNN_EIO) return status;
   return gpnn_prefix(err, status, "the model cannot be kept here; choose a place with --save FILE");

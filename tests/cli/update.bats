@@ -156,6 +156,11 @@ make_house() {
     cmp -s house.gpm old.gpm || cmp house.gpm new.gpm
     gpnn-predict -q house.gpm other.tsv >/dev/null
   done
+  # What it left is swept away the night after.
+  mkdir -p .gpnn-abcdef && touch .gpnn-abcdef/usual.gpi .house.gpm.abcdef
+  find . -name '.*gp*' -exec touch -d 'yesterday' {} +
+  gpnn -q --update house.gpm other.tsv
+  (($(find . -name '.*gp*' | wc -l) == 0))
 }
 
 # shops SEED ROWS FIRST LAST: rows of shops that differ, from one number to another.

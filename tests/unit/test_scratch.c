@@ -1,5 +1,9 @@
 /* Directories for a while. */
+#include <fcntl.h>
+#include <stdbool.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/scratch.h"
 #include "scratch.h"
@@ -51,12 +55,60 @@ static void a_place_that_is_not_there_is_named(void **state)
   assert_null(scratch.path);
 }
 
+/* Lets nothing have changed in 'path' since yesterday. */
+static void make_old(const char *path)
+{
+  const time_t yesterday = time(NULL) - 24 * 60 * 60;
+  const struct timespec times[] = {{.tv_sec = yesterday}, {.tv_sec = yesterday}};
+  assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static bool is_there(const char *path)
+{
+  struct stat st;
+  return lstat(path, &st) == 0;
+}
+
+static void what_was_left_behind_is_swept_away(void **state)
+{
+  (void)state;
+  struct gpnn_scratch used = {0}, left = {0}, recent = {0};
+  char paths[6][4096];
+  const char *const files[] = {".m.gpm.abcdef", ".m.gpm.ghijkl", ".m.gpm.abc",
+                               ".n.gpm.abcdef", "m.gpm",         ".gpnn-"};
+  assert_ok(gpnn_scratch_create(&used, scratch_folder, &err));
+  assert_ok(gpnn_scratch_create(&left, scratch_folder, &err));
+  assert_ok(gpnn_scratch_create(&recent, scratch_folder, &err));
+  close(left.lock - 1);
+  close(recent.lock - 1);
+  left.lock = recent.lock = 0;
+  for (size_t i = 0; i < 6; i++) {
+    snprintf(paths[i], sizeof paths[i], "%s/%s", i < 5 ? scratch_folder : left.path, files[i]);
+    fclose(fopen(paths[i], "w"));
+    if (i != 1) make_old(paths[i]);
+  }
+  make_old(used.path);
+  make_old(left.path);
+  gpnn_scratch_sweep(scratch_folder, "m.gpm");
+  assert_true(is_there(used.path));
+  assert_false(is_there(left.path));
+  assert_true(is_there(recent.path));
+  for (size_t i = 0; i < 5; i++) assert_int_equal(is_there(paths[i]), i != 0);
+  gpnn_scratch_sweep(scratch_folder, NULL);
+  gpnn_scratch_sweep("/no/such/place", "m.gpm");
+  for (size_t i = 1; i < 5; i++) unlink(paths[i]);
+  gpnn_scratch_remove(&used);
+  gpnn_scratch_remove(&left);
+  gpnn_scratch_remove(&recent);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_directory_is_ours_alone_and_goes_with_its_files),
       cmocka_unit_test(two_at_once_are_different),
       cmocka_unit_test(a_place_that_is_not_there_is_named),
+      cmocka_unit_test(what_was_left_behind_is_swept_away),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
