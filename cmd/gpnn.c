@@ -35,6 +35,7 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "forget", forget, "WHAT", "with --update: N old rows, COL<VALUE, or auto"),
     CLI_TEXT(0, "report", page, "FILE", "write a page on all of it for a browser"),
     CLI_FLAG(0, "force", force, "replace a model of another target or other inputs"),
+    HANDED_ON(0, "id", "COL", NULL),
     HANDED_ON(0, "regressors", "LIST", NULL),
     HANDED_ON(0, "row-noise", "COL", NULL),
     HANDED_ON(0, "exposure", "COL", NULL),

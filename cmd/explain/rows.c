@@ -1,6 +1,7 @@
 /* rows: the training rows that each row of a table is predicted from. */
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "cmd/common/report.h"
 #include "cmd/common/table.h"
 #include "cmd/explain/explain.h"
+#include "dataset/ids.h"
 #include "dataset/missing.h"
 #include "dataset/reader.h"
 #include "explain/parts.h"
@@ -37,6 +39,7 @@ struct listing {
   struct gpnn_predictor *predictor;
   struct gpnn_labels *labels; /* owned: one of the two, as the target is a number or classes */
   uint64_t *number;           /* owned; n: of each training row in its table */
+  const struct gpnn_ids *ids; /* what these are known by; NULL: they have no ids */
   struct sheet sheet;
   bool is_warped;
   size_t n_read, n_incomplete, n_unseen;
@@ -125,11 +128,20 @@ static enum gpnn_status make_room(struct listing *l, struct gpnn_error *err)
   return GPNN_OK;
 }
 
+/* Finds the ids of training rows, if they have any. */
+static enum gpnn_status open_ids(struct listing *l, struct gpnn_error *err)
+{
+  l->ids = gpnn_index_dataset(l->e->opened.index)->ids;
+  if (l->ids == NULL || gpnn_ids_are_good(l->ids)) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EFORMAT, "%s: " GPNN_IDS_DAMAGED, cli_operand(l->e->cli, 0));
+}
+
 static enum gpnn_status open_all(struct listing *l, struct gpnn_error *err)
 {
   const struct gpnn_predict_options usual = {.units = GPNN_UNITS_ORIGINAL};
   enum gpnn_status status = open_members(l, err);
   if (status == GPNN_OK) status = explain_number_rows(l->e, &l->number, err);
+  if (status == GPNN_OK) status = open_ids(l, err);
   if (status == GPNN_OK && !l->e->a->loo) status = open_rows(l, err);
   if (status == GPNN_OK) status = make_room(l, err);
   if (status == GPNN_OK && l->e->n_classes > 0)
@@ -301,6 +313,18 @@ static void write_target(struct listing *l, int64_t row)
   }
 }
 
+/* Writes what users know training row 'row' by; -1: it is none. */
+static void write_id(struct listing *l, int64_t row)
+{
+  size_t length;
+  if (row < 0) {
+    sheet_text(&l->sheet, "id", NULL);
+    return;
+  }
+  const char *id = gpnn_ids_get(l->ids, (size_t)l->number[row] - 1, &length);
+  sheet_bytes(&l->sheet, "id", id, length);
+}
+
 static void write_line(struct listing *l, size_t i, const struct line *line)
 {
   struct sheet *sheet = &l->sheet;
@@ -313,6 +337,7 @@ static void write_line(struct listing *l, size_t i, const struct line *line)
   sheet_text(sheet, "source", line->source);
   sheet_number(sheet, "rank", line->rank > 0 ? (double)line->rank : NAN);
   sheet_number(sheet, "training", line->row < 0 ? NAN : (double)l->number[line->row]);
+  if (l->ids != NULL) write_id(l, line->row);
   sheet_number(sheet, "distance", line->distance);
   sheet_number(sheet, "weight", line->weight);
   write_target(l, line->row);
@@ -389,22 +414,15 @@ static void write_row(struct listing *l, size_t i)
 
 static void begin_sheet(struct listing *l)
 {
-  static const char numbers[] = "row,source,rank,training,distance,weight,target,part,mean,sd,"
-                                "of_noise,of_distance,disagreement";
-  static const char of_stacks[] = "row,member,source,rank,training,distance,weight,target,part,"
-                                  "mean,sd,of_noise,of_distance,disagreement";
-  static const char classes[] = "row,source,rank,training,distance,weight,target,label,p";
-  static const char of_class_stacks[] =
-      "row,member,source,rank,training,distance,weight,target,label,p";
-  bool is_stack = l->n_members > 1;
+  static const char of_numbers[] = "part,mean,sd,of_noise,of_distance,disagreement";
+  char names[256];
+  snprintf(names, sizeof names, "row%s,source,rank,training%s,distance,weight,target,%s",
+           l->n_members > 1 ? ",member" : "", l->ids != NULL ? ",id" : "",
+           l->labels != NULL ? "label,p" : of_numbers);
   sheet_open(&l->sheet, l->e->cli, l->e->a->json);
   for (size_t k = 0; k < l->n_kept && !l->e->a->json; k++)
     sheet_text(&l->sheet, NULL, gpnn_table_column(l->table, l->kept_columns[k]));
-  sheet_lines(&l->sheet,
-              l->labels != NULL ? is_stack ? of_class_stacks : classes
-              : is_stack        ? of_stacks
-                                : numbers,
-              "rows");
+  sheet_lines(&l->sheet, names, "rows");
 }
 
 /* ---- the kind -------------------------------------------------------------------------------- */

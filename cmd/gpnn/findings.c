@@ -23,7 +23,8 @@ static bool has_role(const struct gpnn_schema *schema, size_t position)
          is_at(schema->regressors, schema->n_regressors, position) ||
          is_at(schema->offsets, schema->n_offsets, position) ||
          is_at(&schema->noise, schema->has_noise, position) ||
-         is_at(&schema->by, schema->has_by, position);
+         is_at(&schema->by, schema->has_by, position) ||
+         is_at(&schema->id, schema->has_id, position);
 }
 
 /* Names the columns of the open training table that have no role. */

@@ -123,6 +123,7 @@ static const struct {
     {"geo", INDEX},
     {"offset", INDEX},
     {"by", INDEX},
+    {"id", INDEX},
     {"regressors", INDEX},
     {"row-noise", INDEX},
     {"exposure", INDEX},

@@ -11,6 +11,7 @@
 #include "cmd/gpnn/web.h"
 #include "dataset/reader.h"
 #include "dataset/training/training.h"
+#include "table/columns.h"
 #include "table/predictions.h"
 
 enum { SAMPLE = 1000, TOLD = 10, SOURCES = 5 };
@@ -178,12 +179,16 @@ static enum gpnn_status kept_open(struct kept *kept, const struct web *web, stru
 static bool is_kept(struct kept *kept)
 {
   const struct gpnn_reader *reader = &kept->reader;
+  const struct gpnn_schema *schema = &reader->dataset->schema;
   double noise, y;
   size_t n_unseen = 0;
   bool any = false;
   if (gpnn_reader_read(reader, &kept->record, kept->x, NULL, &noise, &n_unseen, NULL) != GPNN_OK)
     return false;
-  for (size_t t = 0; t <= reader->dataset->schema.n_more; t++) {
+  if (schema->has_id &&
+      gpnn_columns_present(kept->table, &kept->record, schema->id.position, NULL) != GPNN_OK)
+    return false;
+  for (size_t t = 0; t <= schema->n_more; t++) {
     if (gpnn_reader_target(reader, &kept->record, t, &y, NULL) != GPNN_OK) return false;
     any = any || !isnan(y);
   }
@@ -397,8 +402,8 @@ struct explained {
   double nearest; /* NaN: it tells nothing */
   size_t n;
   struct source {
-    double training, distance, weight;
-    char target[GPNN_MASK_BYTES];
+    double distance, weight;
+    char name[GPNN_MASK_BYTES], target[GPNN_MASK_BYTES];
   } of[SOURCES]; /* those with most weight first */
 };
 
@@ -413,7 +418,7 @@ static void add_source(struct explained *row, const struct source *source)
   row->of[at] = *source;
 }
 
-enum { ROW, SOURCE, TRAINING, DISTANCE, WEIGHT, TARGET, EXPLAINED };
+enum { ROW, SOURCE, TRAINING, DISTANCE, WEIGHT, TARGET, ID, EXPLAINED };
 
 static double number_in(const struct gpnn_field *field)
 {
@@ -436,12 +441,24 @@ static double number_of(const struct web_rows *rows, size_t i)
   return rows->are_training ? (double)rows->number[i] : (double)(i + 1);
 }
 
+/* Names a training row: by its id, if it has one, or its number. */
+static void name_source(struct source *source, const struct gpnn_record *record,
+                        const size_t column[EXPLAINED])
+{
+  const struct gpnn_field *id = &record->fields[column[ID] == SIZE_MAX ? 0 : column[ID]];
+  if (column[ID] != SIZE_MAX)
+    gpnn_mask(source->name, id->text, id->length);
+  else
+    snprintf(source->name, sizeof source->name, "row %.0f",
+             number_in(&record->fields[column[TRAINING]]));
+}
+
 /* Reads what gpnn-explain has written of the rows, in their order. */
 static enum gpnn_status read_explained(const char *path, const struct web_rows *rows,
                                        struct explained *explained, struct gpnn_error *err)
 {
-  static const char *const names[EXPLAINED] = {"row",      "source", "training",
-                                               "distance", "weight", "target"};
+  static const char *const names[EXPLAINED] = {"row",    "source", "training", "distance",
+                                               "weight", "target", "id"};
   const struct gpnn_table_options options = {.delimiter = '\t', .has_header = true};
   struct gpnn_table *table = NULL;
   struct gpnn_record record;
@@ -457,9 +474,9 @@ static enum gpnn_status read_explained(const char *path, const struct web_rows *
     if (i == rows->n || number_of(rows, i) > row || source->length != 3 ||
         memcmp(source->text, "row", 3) != 0)
       continue;
-    struct source read = {.training = number_in(&record.fields[column[TRAINING]]),
-                          .distance = number_in(&record.fields[column[DISTANCE]]),
+    struct source read = {.distance = number_in(&record.fields[column[DISTANCE]]),
                           .weight = number_in(&record.fields[column[WEIGHT]])};
+    name_source(&read, &record, column);
     gpnn_mask(read.target, target->text, target->length);
     add_source(&explained[i], &read);
   }
@@ -501,7 +518,7 @@ static enum gpnn_status explain(struct explained **explained, const struct web_r
 
 /* ---- lists -------------------------------------------------------------------------------- */
 
-enum { OBSERVED, PREDICTED, SD, OWN_ROW, LEADING, SHOWN = LEADING + WEB_LEADING };
+enum { OBSERVED, PREDICTED, SD, OWN_ROW, OWN_ID, LEADING, SHOWN = LEADING + WEB_LEADING };
 
 /* Rows that are listed, with their cells and what they are predicted from.  A zeroed object may be
  * released. */
@@ -516,7 +533,9 @@ struct list {
 static enum gpnn_status read_cells(struct list *list, const struct web_rows *rows,
                                    const struct web *web, struct gpnn_error *err)
 {
-  const char *names[SHOWN] = {web->target, web->of_classes ? "label" : "mean", "sd", "row"};
+  const struct gpnn_schema *schema = &gpnn_index_dataset(web->f->opened.index)->schema;
+  const char *names[SHOWN] = {web->target, web->of_classes ? "label" : "mean", "sd", "row",
+                              schema->has_id ? schema->id.name : "row"};
   size_t n = LEADING + (rows->has_cells ? web->n_leading : 0), column[SHOWN];
   struct gpnn_table *table = NULL;
   struct gpnn_record record;
@@ -561,10 +580,17 @@ static void put_sources(FILE *to, const struct explained *explained)
   fputs("<td class=\"from\">", to);
   for (size_t k = 0; k < explained->n; k++) {
     const struct source *s = &explained->of[k];
-    fprintf(to, "%srow %.0f: ", k > 0 ? "; " : "", s->training);
+    html_text(to, k > 0 ? "; " : "");
+    html_text(to, s->name);
+    html_text(to, ": ");
     html_text(to, s->target);
     fprintf(to, " (%.2f, %.2g)", s->weight, s->distance);
   }
+}
+
+static bool has_ids(const struct web *web)
+{
+  return gpnn_index_dataset(web->f->opened.index)->schema.has_id;
 }
 
 static void put_row(const struct list *list, const struct web *web, size_t i, bool are_worst)
@@ -573,6 +599,7 @@ static void put_row(const struct list *list, const struct web *web, size_t i, bo
   FILE *to = web->to;
   html_row(to);
   put_text(to, text[OWN_ROW]);
+  if (has_ids(web)) html_cell(to, text[OWN_ID], strlen(text[OWN_ID]));
   put_text(to, text[OBSERVED]);
   put_text(to, text[PREDICTED]);
   if (!web->of_classes) put_text(to, text[SD]);
@@ -587,7 +614,12 @@ static void put_list(const struct list *list, const struct web *web, bool are_wo
                      const char *caption)
 {
   FILE *to = web->to;
-  html_table(to, caption, web->of_classes ? "row|observed|predicted" : "row|observed|predicted|sd");
+  const struct gpnn_schema *schema = &gpnn_index_dataset(web->f->opened.index)->schema;
+  html_table(to, caption, "row");
+  if (has_ids(web)) html_head(to, schema->id.name);
+  html_head(to, "observed");
+  html_head(to, "predicted");
+  if (!web->of_classes) html_head(to, "sd");
   if (are_worst) html_head(to, web->of_classes ? "probability of other classes" : "error");
   if (list->is_explained) html_head(to, "distance");
   for (size_t k = 0; k < web->n_leading && list->is_explained; k++) html_head(to, web->leading[k]);

@@ -49,6 +49,7 @@ static const struct cli_option options[] = {
              .of = OF_FRESH),
     CLI_TEXT(0, "by", roles.by, "COL", "rows with the same value are left out together",
              .of = OF_FRESH),
+    CLI_TEXT(0, "id", roles.id, "COL", "what rows are known by, kept but no input", .of = OF_FRESH),
     CLI_TEXT(0, "group-effect", roles.group_effects, "LIST", "columns whose levels have effects",
              .of = OF_FRESH),
     CLI_CHOICE(0, "missing", roles.missing, "HOW", "rows that lack inputs", missing,
@@ -80,8 +81,7 @@ static const struct cli_option options[] = {
 
 const struct cli_tool index_tool = {
     .name = "gpnn-index",
-    .synopsis = "[OPTION...] -o INDEX [TABLE]\n"
-                "       gpnn-index --metric|--pack|--add|--forget WHAT -o INDEX OLD-INDEX",
+    .synopsis = "[OPTION...] -o INDEX [TABLE|OLD-INDEX]",
     .purpose = "Standardise the rows of a table, hold some out, and build the neighbour search.",
     .groups = CLI_TABLE | CLI_SEEDED | CLI_THREADS | CLI_PROGRESS | CLI_REPORT,
     .max_operands = 1,

@@ -308,6 +308,7 @@ static void put_others(struct facts *facts, const struct gpnn_dataset *c)
   if (schema->has_exposure) put_name(facts, "exposure", &schema->exposure);
   if (schema->has_by) put_name(facts, "by", &schema->by);
   if (schema->has_by) facts_count(facts, "by-groups", c->n_row_groups);
+  if (schema->has_id) put_name(facts, "id", &schema->id);
   if (gpnn_dataset_has_copies(c)) facts_count(facts, "distinct-rows", c->n_row_groups);
   facts_open_list(facts, "offset");
   for (size_t t = 0; t < schema->n_offsets; t++) put_name(facts, NULL, &schema->offsets[t]);

@@ -28,6 +28,7 @@ extern "C" {
 #endif
 
 struct gpnn_dataset_source;
+struct gpnn_ids;       /* dataset/ids.h */
 struct gpnn_grid;      /* dataset/grid/grid.h */
 struct gpnn_stored;    /* dataset/stored.h */
 struct gpnn_transform; /* stats/transform.h */
@@ -106,6 +107,8 @@ struct gpnn_dataset {
   bool rows_follow_targets;    /* targets may decide which rows there are, or are held out, as
                                   rows that equal others in all columns are left out or stay
                                   together; only found out if 'scaling.y_given' */
+  const struct gpnn_ids *ids;  /* of all rows of the index that this is of, whichever of them it
+                                  has; NULL: none */
   size_t n_more;               /* further targets, may be 0 */
   const double *more;          /* n_more by n: one target after another; NULL: none */
   size_t n_calibration;        /* rows held out for calibration, may be 0 */

@@ -108,6 +108,7 @@ enum gpnn_status gpnn_profile_make(struct gpnn_profile *profile, const struct gp
     columns[j].high = -INFINITY;
   }
   if (schema->has_by) mark(profile, 1, &schema->by, GPNN_PROFILE_CODED);
+  if (schema->has_id) mark(profile, 1, &schema->id, GPNN_PROFILE_CODED);
   mark_inputs(profile, schema);
   mark(profile, schema->n_regressors, schema->regressors, GPNN_PROFILE_OTHER);
   mark(profile, schema->n_offsets, schema->offsets, GPNN_PROFILE_OTHER);

@@ -41,6 +41,7 @@ static enum gpnn_status check(const struct dealing *dealing, struct gpnn_error *
                      : dataset->lacks != NULL              ? "rows that lack inputs"
                      : schema->n_effects > 0               ? "effects of groups"
                      : schema->has_by                      ? "groups of rows (--by)"
+                     : schema->has_id                      ? "ids of rows (--id)"
                                                            : NULL;
   if (what != NULL)
     return gpnn_fail(err, GPNN_EINVAL, "shards cannot have %s yet: use gpnn-index", what);

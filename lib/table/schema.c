@@ -45,6 +45,7 @@ void gpnn_schema_release(struct gpnn_schema *schema)
   release_column(&schema->noise);
   release_column(&schema->exposure);
   release_column(&schema->by);
+  release_column(&schema->id);
   free(schema->effects);
   gpnn_notation_release(&schema->notation);
   *schema = (struct gpnn_schema){0};
@@ -179,6 +180,7 @@ static enum gpnn_status match_names(const struct gpnn_schema *schema,
     status = match_each(lookup, schema->n_offsets, schema->offsets, map->offsets, err);
   if (status == GPNN_OK && schema->has_exposure)
     status = match_name(lookup, &schema->exposure, &map->exposure, err);
+  if (status == GPNN_OK && schema->has_id) status = match_name(lookup, &schema->id, &map->id, err);
   return status;
 }
 
@@ -224,6 +226,7 @@ static enum gpnn_status match_positions(const struct gpnn_schema *schema,
   take_positions(is_whole && schema->has_noise, 1, &schema->noise, &map->noise);
   take_positions(is_whole, schema->n_offsets, schema->offsets, map->offsets);
   take_positions(is_whole && schema->has_exposure, 1, &schema->exposure, &map->exposure);
+  take_positions(is_whole && schema->has_id, 1, &schema->id, &map->id);
   return GPNN_OK;
 }
 
@@ -245,7 +248,7 @@ static bool allocate_map(const struct gpnn_schema *schema, struct gpnn_columns_m
 enum gpnn_status gpnn_schema_match(const struct gpnn_schema *schema, const struct gpnn_table *table,
                                    struct gpnn_columns_map *map, struct gpnn_error *err)
 {
-  struct gpnn_columns_map new = {.noise = SIZE_MAX, .exposure = SIZE_MAX};
+  struct gpnn_columns_map new = {.noise = SIZE_MAX, .exposure = SIZE_MAX, .id = SIZE_MAX};
   enum gpnn_status status = GPNN_OK;
   if (!allocate_map(schema, &new)) {
     status = gpnn_fail_memory(err, "for the columns");

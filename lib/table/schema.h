@@ -3,10 +3,10 @@
  *
  * A schema says which columns are inputs, in which order and of what kind, and which columns are
  * targets, regressors (terms of the mean), offsets (known parts of the targets), the known variance
- * of each row's noise, its exposure and the groups of rows.  It is chosen once, from the training
- * table (gpnn_schema_choose), is stored in the index, and finds its columns in any later table by
- * name (gpnn_schema_match). The inputs of a row are then encoded as gpnn_schema_features() numbers,
- * its features, in the order of the inputs:
+ * of each row's noise, its exposure, the groups of rows and their ids.  It is chosen once, from the
+ * training table (gpnn_schema_choose), is stored in the index, and finds its columns in any later
+ * table by name (gpnn_schema_match). The inputs of a row are then encoded as gpnn_schema_features()
+ * numbers, its features, in the order of the inputs:
  *
  *   number     the number itself
  *   category   L indicators, 0 or 1, of its L levels
@@ -127,6 +127,8 @@ struct gpnn_schema {
                                   the area that they were counted in */
   bool has_by;
   struct gpnn_column by; /* if 'has_by': rows with the same text in it belong together */
+  bool has_id;
+  struct gpnn_column id; /* if 'has_id': what users know rows by, a text */
   size_t n_effects;
   struct gpnn_group_effect *effects; /* owned, n_effects of them */
   size_t n_columns;                  /* of the training table */
@@ -153,6 +155,7 @@ struct gpnn_roles {
   const char *offsets;       /* one for each target, in their order; default: none */
   const char *exposure;      /* one column; default: none.  Rules out 'row_noise' and 'offsets' */
   const char *by;            /* one column, the groups of rows; default: none */
+  const char *id;            /* one column, the ids of rows; default: none */
   const char *group_effects; /* items COL[:COL[:COL]][(COL)] with commas between; default: none */
   bool classes;              /* all targets are classes; otherwise they are numbers as yet */
   enum gpnn_missing missing;
@@ -187,6 +190,7 @@ struct gpnn_columns_map {
   size_t *offsets;   /* owned, n_offsets of them */
   bool has_exposure; /* the table has the exposure, in column 'exposure' */
   size_t exposure;
+  size_t id; /* the column of ids; SIZE_MAX: there is none */
   size_t n_orders;
   struct gpnn_level_order *orders; /* owned, one for each input */
   size_t n_targets;
@@ -250,8 +254,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_schema_require_offsets(const struct gpnn_s
 /* Frees what a map owns and zeroes it. */
 void gpnn_columns_map_release(struct gpnn_columns_map *map);
 
-/* Column 'k' of all that have a role: the target, the inputs, further targets, regressors, noise,
- * offsets, groups, exposure.  NULL: there are no more. */
+/* Column 'k' of all that have a role that predictions depend on: the target, the inputs, further
+ * targets, regressors, noise, offsets, groups, exposure.  NULL: there are no more. */
 struct gpnn_column *gpnn_schema_column(struct gpnn_schema *schema, size_t k);
 
 /* Target 't' of a schema: 0 is 'target', 1 and more are in 'more'. */

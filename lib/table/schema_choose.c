@@ -141,6 +141,22 @@ static enum gpnn_status choose_by(struct gpnn_choice *choice, const char *name,
   return pick_one(&choice->by, column, err);
 }
 
+/* Of ids nothing is learnt: they are neither inputs nor what is predicted, but may say which rows
+ * belong together. */
+static enum gpnn_status choose_id(struct gpnn_choice *choice, const char *name,
+                                  struct gpnn_error *err)
+{
+  if (name == NULL) return GPNN_OK;
+  size_t column;
+  enum gpnn_status status = gpnn_column_lookup_find(choice->lookup, name, &column, NULL, err);
+  if (status != GPNN_OK) return status;
+  if (choice->roles[column] & ~(unsigned)GPNN_ROLE_BY)
+    return gpnn_choice_fail(choice, column,
+                            "has another role, so rows cannot be known by it (--id)", err);
+  choice->roles[column] |= GPNN_ROLE_ID;
+  return pick_one(&choice->id, column, err);
+}
+
 /* The inputs asked for, or all columns that have no other role. */
 static enum gpnn_status choose_inputs(struct gpnn_choice *choice, const char *list,
                                       struct gpnn_error *err)
@@ -165,6 +181,8 @@ static enum gpnn_status choose_inputs(struct gpnn_choice *choice, const char *li
       return gpnn_choice_fail(choice, inputs->columns[i], "is both offset and input", err);
     if (*role & GPNN_ROLE_EXPOSURE)
       return gpnn_choice_fail(choice, inputs->columns[i], "is both exposure and input", err);
+    if (*role & GPNN_ROLE_ID)
+      return gpnn_choice_fail(choice, inputs->columns[i], "is both id and input", err);
     *role |= GPNN_ROLE_INPUT;
   }
   return GPNN_OK;
@@ -253,6 +271,7 @@ static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct gpn
   schema->has_noise = choice->noise.n > 0;
   schema->has_exposure = choice->exposure.n > 0;
   schema->has_by = choice->by.n > 0;
+  schema->has_id = choice->id.n > 0;
   enum gpnn_status status =
       gpnn_choice_fill_column(&schema->target, choice, choice->targets.columns[0], err);
   if (status == GPNN_OK)
@@ -273,6 +292,8 @@ static enum gpnn_status fill_schema(struct gpnn_schema *schema, const struct gpn
     status = gpnn_choice_fill_column(&schema->exposure, choice, choice->exposure.columns[0], err);
   if (status == GPNN_OK && schema->has_by)
     status = gpnn_choice_fill_column(&schema->by, choice, choice->by.columns[0], err);
+  if (status == GPNN_OK && schema->has_id)
+    status = gpnn_choice_fill_column(&schema->id, choice, choice->id.columns[0], err);
   if (status == GPNN_OK)
     status = gpnn_notation_copy(&schema->notation, &gpnn_table_values(table)->notation, err);
   return status;
@@ -289,6 +310,7 @@ static enum gpnn_status choose(struct gpnn_schema *schema, struct gpnn_choice *c
   if (status == GPNN_OK) status = choose_offsets(choice, roles->offsets, err);
   if (status == GPNN_OK) status = choose_exposure(choice, roles->exposure, err);
   if (status == GPNN_OK) status = choose_by(choice, roles->by, err);
+  if (status == GPNN_OK) status = choose_id(choice, roles->id, err);
   if (status == GPNN_OK) status = choose_inputs(choice, roles->inputs, err);
   if (status == GPNN_OK)
     status = gpnn_choice_effects(choice, roles->group_effects, roles->inputs != NULL, err);
@@ -323,6 +345,7 @@ enum gpnn_status gpnn_schema_choose(struct gpnn_schema *schema, const struct gpn
   free(choice.offsets.columns);
   free(choice.exposure.columns);
   free(choice.by.columns);
+  free(choice.id.columns);
   free(choice.effects.columns);
   free(choice.group_effects);
   free(choice.roles);

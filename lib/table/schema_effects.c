@@ -16,7 +16,7 @@ static enum gpnn_status find(const struct gpnn_choice *choice, const char *name,
   enum gpnn_status status = gpnn_column_lookup_find(choice->lookup, name, column, NULL, err);
   if (status != GPNN_OK) return status;
   const unsigned others =
-      GPNN_ROLE_TARGET | GPNN_ROLE_NOISE | GPNN_ROLE_OFFSET | GPNN_ROLE_EXPOSURE;
+      GPNN_ROLE_TARGET | GPNN_ROLE_NOISE | GPNN_ROLE_OFFSET | GPNN_ROLE_EXPOSURE | GPNN_ROLE_ID;
   if (!(choice->roles[*column] & others)) return GPNN_OK;
   return gpnn_choice_fail(
       choice, *column, "is a target or beside one, so it can neither be a group nor a slope", err);

@@ -280,7 +280,8 @@ enum {
   GPNN_ROLE_OFFSET = 16,
   GPNN_ROLE_BY = 32,
   GPNN_ROLE_EXPOSURE = 64,
-  GPNN_ROLE_EFFECT = 128
+  GPNN_ROLE_EFFECT = 128,
+  GPNN_ROLE_ID = 256
 };
 
 struct gpnn_picked {
@@ -292,7 +293,7 @@ struct gpnn_picked {
 struct gpnn_choice {
   const struct gpnn_column_lookup *lookup;
   unsigned *roles; /* owned; of each column of the table */
-  struct gpnn_picked inputs, targets, regressors, noise, offsets, exposure, by;
+  struct gpnn_picked inputs, targets, regressors, noise, offsets, exposure, by, id;
   struct gpnn_picked effects; /* those whose levels have effects */
   size_t n_group_effects;
   struct gpnn_group_effect *group_effects; /* owned; of columns of the table instead of inputs */

@@ -154,6 +154,7 @@ make_shards() {
   refuse 'shards cannot have several targets yet: use gpnn-index' index -q -y y,z -o new two.tsv
   refuse 'shards cannot have classes yet: use gpnn-index' index -q -y k -o new classes.tsv
   refuse 'shards cannot have groups of rows (--by) yet' index -q -y y --by z -o new two.tsv
+  refuse 'shards cannot have ids of rows (--id) yet' index -q -y y --id z -x x1 -o new two.tsv
   refuse '--search is for gpnn-index' index -q --search flat -o new train.tsv
   refuse '--loo is for gpnn-predict' predict --loo -p t.par shards
   refuse '--samples is for gpnn-predict' predict --samples 2 -p t.par shards test.tsv

@@ -63,6 +63,7 @@ predict_from() {
   { cat "$kept/train.tsv" && sed 1d "$kept/train.tsv"; } | awk -F '\t' -v OFS='\t' 'NR > 1 { $1 = exp(exp(2 * $1)) } 1' >copies.tsv
   gpnn-index -q -y y -x x,z --tails compress --search tree -o copies.gpi copies.tsv
   gpnn-index -q -y y -x x,z --target-scale 1,2 -o following.gpi copies.tsv
+  gpnn-index -q -y y -x x,z --id site -o named.gpi "$kept/train.tsv"
   gpnn-index -q -y y -x site --search tree -o places.gpi "$kept/train.tsv"
   gpnn-index -q -y y -x x,z --search ivf -o lists.gpi "$kept/train.tsv"
   printf 'kernel\tmatern52\nrotation\t0.8\t0.6\t-0.6\t0.8\nlengthscale\t1\t1.5\nkernelscale\t1\nnoise\t0.05\n' >turned.par

@@ -127,9 +127,23 @@ static void number_held_out(const struct gpnn_dataset *dataset)
   free(rows);
 }
 
+/* Ids that are good lie within their bytes. */
+static void read_ids(const struct gpnn_ids *ids)
+{
+  size_t length, total = 0;
+  if (ids == NULL || !gpnn_ids_are_good(ids)) return;
+  for (size_t row = 0; row < ids->n; row++) {
+    const char *text = gpnn_ids_get(ids, row, &length);
+    FUZZ_EXPECT(text == ids->text + total);
+    total += length;
+  }
+  FUZZ_EXPECT(total == ids->n_bytes);
+}
+
 static void describe(const struct gpnn_index *index)
 {
   char name[GPNN_MASK_BYTES];
+  read_ids(gpnn_index_dataset(index)->ids);
   for (size_t t = 0; t < gpnn_dataset_n_targets(gpnn_index_dataset(index)); t++) {
     const struct gpnn_dataset *dataset = gpnn_dataset_target(gpnn_index_dataset(index), t);
     const struct gpnn_dataset *found =

@@ -1116,6 +1116,69 @@ static void what_roles_promise_must_be_there(void **state)
   besides_release(&besides);
 }
 
+/* ---- ids of rows ---- */
+
+/* Gives the rows ids that have the digits of their numbers. */
+static void name_rows(struct place *place, struct gpnn_ids_list *ids)
+{
+  char text[16];
+  for (int i = 0; i < N + C; i++)
+    assert_ok(gpnn_ids_add(ids, text, (size_t)snprintf(text, sizeof text, "%d", i), &err));
+  place->dataset.ids = &ids->ids;
+  place->dataset.schema.has_id = true;
+  place->dataset.schema.id = column("who", 1);
+  place->dataset.schema.id.n_namesakes = 1;
+}
+
+static void ids_read_back_and_change_nothing_else(void **state)
+{
+  struct place *place = *state;
+  struct gpnn_ids_list ids = {0};
+  uint64_t print = fingerprint_now(place, GPNN_SEARCH_FLAT);
+  name_rows(place, &ids);
+  assert_true(fingerprint_now(place, GPNN_SEARCH_FLAT) == print);
+  struct gpnn_index *index = open_written(place, GPNN_SEARCH_FLAT, NULL, true);
+  const struct gpnn_dataset *read = gpnn_index_dataset(index);
+  assert_columns_equal(&read->schema.id, &place->dataset.schema.id);
+  assert_int_equal(read->ids->n, N + C);
+  assert_int_equal(read->ids->n_bytes, ids.ids.n_bytes);
+  assert_memory_equal(read->ids->ends, ids.ends, (N + C) * sizeof *ids.ends);
+  assert_memory_equal(read->ids->text, ids.text, ids.ids.n_bytes);
+  gpnn_index_close(index);
+  ids.ids.n--; /* those of other rows are not written */
+  index = open_written(place, GPNN_SEARCH_FLAT, NULL, true);
+  assert_null(gpnn_index_dataset(index)->ids);
+  gpnn_index_close(index);
+  gpnn_ids_release(&ids);
+}
+
+static void damaged_ids_are_refused(void **state)
+{
+  struct place *place = *state;
+  struct gpnn_ids_list ids = {0};
+  static const struct change cases[] = {
+      {"ICOL", 0, 4, 2, "ICOL"},  /* the third of two of a name */
+      {"ICOL", 4, 4, 99, "ICOL"}, /* more of a name than columns */
+      {"ICOL", 8, 8, 99, "ICOL"}, /* a column outside the table */
+      {"ICOL", 16, 4, 1, "ICOL"}, /* a category */
+  };
+  name_rows(place, &ids);
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  assert_changes_refused(place, sizeof cases / sizeof *cases, cases);
+  write_index(place, GPNN_SEARCH_FLAT, NULL);
+  struct bytes whole = read_bytes(place->path);
+  gpnn_store_u64(section_of(whole, "IDEN") + 8, UINT64_MAX); /* it ends far behind the others */
+  write_sealed(place->path, whole);
+  assert_refused(place->path, true, GPNN_EFORMAT, GPNN_IDS_DAMAGED);
+  gpnn_store_u64(section_of(whole, "IDEN") + 8, 2);
+  unsigned char *entry = entry_of(whole, "IDEN");
+  memcpy(entry, "GONE", 4);
+  write_sealed(place->path, whole);
+  assert_refused(place->path, false, GPNN_EFORMAT, "section IDEN is missing");
+  free(whole.at);
+  gpnn_ids_release(&ids);
+}
+
 /* ---- targets that some rows lack ---- */
 
 /* Row 'i' has the first target; the second; and all have the third, but for one of those held out.
@@ -1514,6 +1577,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(all_that_is_there_enters_the_fingerprint, enter, leave),
       cmocka_unit_test_setup_teardown(roles_that_are_not_allowed_are_refused, enter, leave),
       cmocka_unit_test_setup_teardown(what_roles_promise_must_be_there, enter, leave),
+      cmocka_unit_test_setup_teardown(ids_read_back_and_change_nothing_else, enter, leave),
+      cmocka_unit_test_setup_teardown(damaged_ids_are_refused, enter, leave),
       cmocka_unit_test_setup_teardown(a_view_has_only_the_rows_that_have_its_target, enter, leave),
       cmocka_unit_test_setup_teardown(a_search_of_a_view_is_over_its_rows, enter, leave),
       cmocka_unit_test_setup_teardown(samples_are_of_the_rows_of_a_view_or_of_those_in_common,

@@ -197,6 +197,22 @@ void gpnn_index_compose_groups(struct blob *blob, const struct gpnn_index_conten
   compose_column(blob, &contents->dataset->schema.by);
 }
 
+/* A sample of the rows has those of all, which are not its own. */
+bool gpnn_index_has_ids(const struct gpnn_index_contents *contents)
+{
+  const struct gpnn_dataset *dataset = contents->dataset;
+  return dataset->ids != NULL && dataset->ids->n == dataset->n + dataset->n_calibration;
+}
+
+/* Which of the columns of its name it is stands here, as hashed sections know nothing of it. */
+void gpnn_index_compose_ids(struct blob *blob, const struct gpnn_index_contents *contents)
+{
+  const struct gpnn_column *id = &contents->dataset->schema.id;
+  put_u32(blob, (uint32_t)id->occurrence);
+  put_u32(blob, (uint32_t)id->n_namesakes);
+  compose_column(blob, id);
+}
+
 bool gpnn_index_has_notation(const struct gpnn_index_contents *contents)
 {
   return !gpnn_notation_is_usual(&contents->dataset->schema.notation);
@@ -485,6 +501,18 @@ void gpnn_index_decode_groups(struct cursor *cursor, struct gpnn_index *index)
   schema->has_by = true;
   decode_column(cursor, schema->n_columns, &schema->by);
   require(cursor, schema->by.kind == GPNN_COLUMN_NUMBER);
+}
+
+void gpnn_index_decode_ids(struct cursor *cursor, struct gpnn_index *index)
+{
+  struct gpnn_schema *schema = &index->dataset.schema;
+  size_t occurrence = take_u32(cursor), n_namesakes = take_u32(cursor);
+  schema->has_id = true;
+  decode_column(cursor, schema->n_columns, &schema->id);
+  require(cursor, schema->id.kind == GPNN_COLUMN_NUMBER);
+  require(cursor, occurrence <= n_namesakes && n_namesakes < schema->n_columns);
+  schema->id.occurrence = occurrence;
+  schema->id.n_namesakes = n_namesakes;
 }
 
 /* A text without NUL bytes. */

@@ -15,6 +15,7 @@
 #include "container/container.h"
 #include "dataset/dataset_private.h"
 #include "dataset/grid/grid.h"
+#include "dataset/ids.h"
 #include "dataset/index/bytes_private.h"
 #include "dataset/index/index.h"
 #include "dataset/stored.h"
@@ -38,6 +39,7 @@ struct gpnn_index {
   struct gpnn_scores scores;           /* dataset.scores points to it, if there are any */
   char *provenance;                    /* owned; dataset.provenance */
   uint64_t *held_out;                  /* owned; dataset.held_out */
+  struct gpnn_ids ids;                 /* dataset.ids points to it, if there are any */
   struct gpnn_index_present *present;  /* owned; for each target; NULL: all rows have all of them */
   struct gpnn_grid grid;               /* dataset.grid points to it, if the file is a grid */
   struct gpnn_grid_factor *factor;     /* owned; those of the grid */
@@ -189,13 +191,16 @@ bool gpnn_index_has_roles(const struct gpnn_index_contents *contents);
 void gpnn_index_compose_roles(struct blob *blob, const struct gpnn_index_contents *contents);
 void gpnn_index_decode_roles(struct cursor *cursor, struct gpnn_index *index);
 
-/* The columns of offsets, of groups of rows, and of the exposure. */
+/* The columns of offsets, of groups of rows, of their ids, and of the exposure. */
 bool gpnn_index_has_offsets(const struct gpnn_index_contents *contents);
 void gpnn_index_compose_offsets(struct blob *blob, const struct gpnn_index_contents *contents);
 void gpnn_index_decode_offsets(struct cursor *cursor, struct gpnn_index *index);
 bool gpnn_index_has_groups(const struct gpnn_index_contents *contents);
 void gpnn_index_compose_groups(struct blob *blob, const struct gpnn_index_contents *contents);
 void gpnn_index_decode_groups(struct cursor *cursor, struct gpnn_index *index);
+bool gpnn_index_has_ids(const struct gpnn_index_contents *contents);
+void gpnn_index_compose_ids(struct blob *blob, const struct gpnn_index_contents *contents);
+void gpnn_index_decode_ids(struct cursor *cursor, struct gpnn_index *index);
 bool gpnn_index_has_exposure(const struct gpnn_index_contents *contents);
 void gpnn_index_compose_exposure(struct blob *blob, const struct gpnn_index_contents *contents);
 void gpnn_index_decode_exposure(struct cursor *cursor, struct gpnn_index *index);

@@ -83,6 +83,29 @@ static enum gpnn_status read_section(struct gpnn_index *index,
   return is_array && is_due ? find_rows(index, about, err) : GPNN_OK;
 }
 
+/* Points the dataset to the ids of its rows where they are mapped; how they are divided is looked
+ * at by those who need them. */
+static enum gpnn_status find_ids(struct gpnn_index *index, struct gpnn_error *err)
+{
+  struct gpnn_dataset *dataset = &index->dataset;
+  const struct gpnn_container_section *section;
+  size_t n, bytes;
+  if (!dataset->schema.has_id) return GPNN_OK;
+  enum gpnn_status status = gpnn_index_find_section(index, "IDEN", &section, err);
+  if (status != GPNN_OK) return status;
+  if (__builtin_add_overflow(dataset->n, dataset->n_calibration, &n) ||
+      !gpnn_multiply(n, sizeof *index->ids.ends, &bytes) || bytes > section->length)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section IDEN is too short for the rows",
+                     gpnn_container_path(index->container));
+  const unsigned char *from = gpnn_container_bytes(index->container, section);
+  index->ids = (struct gpnn_ids){.n = n,
+                                 .n_bytes = (size_t)section->length - bytes,
+                                 .ends = (const uint64_t *)(const void *)from,
+                                 .text = (const char *)from + bytes};
+  dataset->ids = &index->ids;
+  return GPNN_OK;
+}
+
 enum gpnn_status gpnn_index_read(struct gpnn_index *index, enum gpnn_container_kind kind,
                                  struct gpnn_error *err)
 {
@@ -109,7 +132,7 @@ enum gpnn_status gpnn_index_read(struct gpnn_index *index, enum gpnn_container_k
     status = gpnn_index_find_items(index, "LACK", dataset->n,
                                    gpnn_lacks_bytes(dataset->schema.n_inputs), 1, &lacks, err);
   dataset->lacks = lacks;
-  return status;
+  return status == GPNN_OK ? find_ids(index, err) : status;
 }
 
 /* ---- verifying ----------------------------------------------------------------------------- */
@@ -184,6 +207,13 @@ static enum gpnn_status verify_row_groups(const struct gpnn_index *index, struct
   return GPNN_OK;
 }
 
+static enum gpnn_status verify_ids(const struct gpnn_index *index, struct gpnn_error *err)
+{
+  if (index->dataset.ids == NULL || gpnn_ids_are_good(&index->ids)) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EFORMAT, "%s: " GPNN_IDS_DAMAGED,
+                   gpnn_container_path(index->container));
+}
+
 /* Checks that targets are missing in as many rows as the index says, and that the rows of each are
  * those that have it. */
 static enum gpnn_status verify_parts(const struct gpnn_index *index, struct gpnn_error *err)
@@ -229,5 +259,6 @@ enum gpnn_status gpnn_index_verify(const struct gpnn_index *index, enum gpnn_con
     return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: the fingerprint is wrong",
                      gpnn_container_path(container));
   status = verify_row_groups(index, err);
+  if (status == GPNN_OK) status = verify_ids(index, err);
   return status == GPNN_OK ? verify_parts(index, err) : status;
 }

@@ -100,6 +100,19 @@ static enum gpnn_status write_group_keys(struct gpnn_index_writing *writing,
       (dataset->n_row_groups + dataset->n_calibration) * sizeof *dataset->group_keys, err);
 }
 
+/* Where each ends, then their texts. */
+static enum gpnn_status write_ids(struct gpnn_index_writing *writing,
+                                  const struct gpnn_index_section *section, struct gpnn_error *err)
+{
+  const struct gpnn_ids *ids = writing->contents.dataset->ids;
+  enum gpnn_status status = gpnn_container_begin(writing->writer, section->tag.tag, err);
+  if (status == GPNN_OK)
+    status = gpnn_container_write(writing->writer, ids->ends, ids->n * sizeof *ids->ends, err);
+  if (status == GPNN_OK)
+    status = gpnn_container_write(writing->writer, ids->text, ids->n_bytes, err);
+  return status == GPNN_OK ? gpnn_container_end(writing->writer, err) : status;
+}
+
 static bool has_lacks(const struct gpnn_index_contents *contents)
 {
   return contents->dataset->lacks != NULL;
@@ -640,6 +653,8 @@ static const struct gpnn_index_section sections[] = {
     {CRITICAL("FACT", 0, GRID, COLUMNS), CODED_ELSEWHERE(factors)},
     {CRITICAL("GRID", 0, GRID, REST), CODED_ELSEWHERE(grid)},
     {SPARE("SCOR", INDEX), CODED(scores), .has = has_scores},
+    {SPARE("ICOL", INDEX), CODED_ELSEWHERE(ids), .has = gpnn_index_has_ids},
+    {SPARE("IDEN", INDEX), .write = write_ids, .has = gpnn_index_has_ids},
     {SPARE("OPTS", INDEX | GRID | MODEL), CODED(provenance)},
     {CRITICAL("CELL", 0, GRID, REST), .write = gpnn_index_write_cells},
     {CRITICAL("LEVL", 0, GRID, REST), .numbers = GPNN_INDEX_ANY,

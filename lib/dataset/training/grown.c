@@ -107,6 +107,8 @@ enum gpnn_status gpnn_grown_begin(struct gpnn_grown *grown, const struct gpnn_da
   grown->beside = beside;
   grown->watch = watch;
   if (status != GPNN_OK) return status;
+  if (old->ids != NULL && !gpnn_ids_are_good(old->ids))
+    return gpnn_fail(err, GPNN_EFORMAT, GPNN_IDS_DAMAGED);
   grown->dataset = *old;
   grown->has_dropped = belong_to_rows(&old->packed);
   if (grown->has_dropped) grown->dataset.packed = (struct gpnn_packed){0};
@@ -212,5 +214,7 @@ void gpnn_grown_release(struct gpnn_grown *grown)
   free(grown->row_group);
   free(grown->keys);
   free(grown->group_keys);
+  gpnn_ids_release(&grown->new_ids);
+  gpnn_ids_release(&grown->ids);
   *grown = (struct gpnn_grown)GPNN_GROWN_INIT;
 }

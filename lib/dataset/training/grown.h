@@ -25,8 +25,8 @@
  * are added: they are held out or not as a whole, so that calibration rows are about as many.
  *
  * Memory: a few numbers for each row added, bytes for each that the index has where rows are
- * forgotten, and the calibration rows; 48 bytes for each row where there are groups or copies. Rows
- * are in unlinked files (base/spool.h).
+ * forgotten, ids, and the calibration rows; 48 bytes for each row where there are groups or copies.
+ * Rows are in unlinked files (base/spool.h).
  */
 #ifndef GPNN_DATASET_TRAINING_GROWN_H
 #define GPNN_DATASET_TRAINING_GROWN_H
@@ -39,6 +39,7 @@
 #include "base/status.h"
 #include "dataset/copies.h"
 #include "dataset/dataset.h"
+#include "dataset/ids.h"
 #include "table/skipped.h"
 
 /* How the rows added differ from those of the index, in standard deviations of these. */
@@ -73,8 +74,10 @@ struct gpnn_grown {
   uint64_t *keys;                /* owned; for each row added, by what its group is known */
   size_t n_keys;                 /* that there is room for */
   uint64_t *group_keys;          /* owned; dataset.group_keys */
-  struct gpnn_column *inputs;    /* owned, as are their levels that 'old' lacks: dataset.schema's */
-  struct gpnn_dataset dataset;   /* the result; it borrows from 'old' */
+  struct gpnn_ids_list new_ids, ids; /* of the rows added; dataset.ids points to the latter, if the
+                                        index has any */
+  struct gpnn_column *inputs;  /* owned, as are their levels that 'old' lacks: dataset.schema's */
+  struct gpnn_dataset dataset; /* the result; it borrows from 'old' */
 };
 
 #define GPNN_GROWN_INIT                               \
@@ -92,7 +95,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_grown_check(const struct gpnn_dataset *old
  * Begins with the dataset of an open index, of all rows, which must outlive the object; files will
  * be in the directory of 'beside', the index to be written.  Parameters that were packed with it
  * and have numbers for each row are not those of the result, which has none then.  Outcomes as of
- * gpnn_grown_check(), and GPNN_ENOMEM.
+ * gpnn_grown_check(); GPNN_EFORMAT: the ids of its rows are damaged; and GPNN_ENOMEM.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grown_begin(struct gpnn_grown *grown,
                                                   const struct gpnn_dataset *old,

@@ -7,11 +7,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
-<<<<<<< HEAD:lib/dataset/training/grown_finish.c
-=======
-#include "dataset/grown_private.h"
 #include "dataset/layout_private.h"
->>>>>>> 702e775c (Let an index of rows with copies grow):lib/dataset/grown_finish.c
 #include "dataset/missing.h"
 #include "dataset/training/grown.h"
 #include "dataset/training/layout_private.h"
@@ -244,6 +240,16 @@ static enum gpnn_status add_row(struct assembly *a, size_t i, size_t place,
   return status == GPNN_OK ? write_block(a, count, err) : status;
 }
 
+/* Adds the id of row 'number' of 'ids', unless there are none. */
+static enum gpnn_status add_id(struct assembly *a, const struct gpnn_ids *ids, size_t number,
+                               struct gpnn_error *err)
+{
+  size_t length;
+  if (a->grown->old->ids == NULL) return GPNN_OK;
+  const char *text = gpnn_ids_get(ids, number, &length);
+  return gpnn_ids_add(&a->grown->ids, text, length, err);
+}
+
 /* Adds the rows of the index that are not forgotten, in the order in which they came. */
 static enum gpnn_status add_old(struct assembly *a, struct gpnn_error *err)
 {
@@ -252,13 +258,15 @@ static enum gpnn_status add_old(struct assembly *a, struct gpnn_error *err)
   size_t bytes = gpnn_lacks_bytes(old->schema.n_inputs), i = 0, h = 0;
   enum gpnn_status status = GPNN_OK;
   while (i + h < old->n + old->n_calibration && status == GPNN_OK) {
-    bool is_held = h < old->n_calibration && (i == old->n || a->held[h].number == i + h);
+    size_t number = i + h;
+    bool is_held = h < old->n_calibration && (i == old->n || a->held[h].number == number);
     size_t row = is_held ? a->held[h++].row : i++;
     size_t of_all = is_held ? old->n + row : row;
     if (grown->is_forgotten[of_all]) continue;
     gpnn_layout_take(&a->layout, old, is_held, row, a->row);
     status = add_row(a, of_all, is_held ? a->place[row] : 0,
                      is_held || old->lacks == NULL ? NULL : old->lacks + row * bytes, err);
+    if (status == GPNN_OK) status = add_id(a, old->ids, number, err);
   }
   return status;
 }
@@ -271,6 +279,7 @@ static enum gpnn_status add_new(struct assembly *a, struct gpnn_error *err)
   for (size_t i = 0; i < grown->n_added && status == GPNN_OK; i++) {
     memcpy(a->row, grown->added.numbers + i * a->width, a->width * sizeof *a->row);
     status = add_row(a, first + i, a->new_place[i], NULL, err);
+    if (status == GPNN_OK) status = add_id(a, &grown->new_ids.ids, i, err);
   }
   return status;
 }
@@ -439,6 +448,7 @@ enum gpnn_status gpnn_grown_finish(struct gpnn_grown *grown, struct gpnn_error *
     gpnn_layout_point(dataset, &a.layout, &grown->rows, grown->held_out);
     dataset->held_out = dataset->n_calibration > 0 ? grown->numbers : NULL;
     dataset->lacks = grown->lacks;
+    if (old->ids != NULL) dataset->ids = &grown->ids.ids;
     find_drift(&a);
     status = check_targets(dataset, err);
   }

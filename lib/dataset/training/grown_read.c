@@ -21,7 +21,8 @@ struct reading {
   size_t width, n_of_block; /* numbers of a row; rows in the block */
   double *block;            /* owned; gpnn_row_source_block(width) rows */
   size_t by;                /* the column of groups, if there is one */
-  double centre;            /* what codes have as the mean of the standardised target */
+  bool has_ids;
+  double centre; /* what codes have as the mean of the standardised target */
   struct gpnn_copies copies;
 };
 
@@ -38,6 +39,9 @@ static enum gpnn_status require_columns(const struct gpnn_reader *reader, struct
   if (schema->has_noise && !reader->map.has_noise)
     return gpnn_fail(err, GPNN_EMISMATCH, "%s: no column '%s', the variance of each row's noise",
                      gpnn_table_name(reader->table), schema->noise.name);
+  if (schema->has_id && reader->map.id == SIZE_MAX)
+    return gpnn_fail(err, GPNN_EMISMATCH, "%s: no column '%s', the ids of rows",
+                     gpnn_table_name(reader->table), schema->id.name);
   enum gpnn_status status = gpnn_reader_require_offsets(reader, err);
   return status == GPNN_OK ? gpnn_reader_require_exposure(reader, err) : status;
 }
@@ -170,14 +174,18 @@ static enum gpnn_status write_block(struct reading *r, struct gpnn_error *err)
 }
 
 /* Keeps the row that was read last. */
-static enum gpnn_status keep_row(struct reading *r, size_t n_unseen, struct gpnn_error *err)
+static enum gpnn_status keep_row(struct reading *r, const struct gpnn_record *record,
+                                 size_t n_unseen, struct gpnn_error *err)
 {
   struct gpnn_grown *grown = r->grown;
   const double *row = r->block + r->n_of_block * r->width;
+  const struct gpnn_field *id = r->has_ids ? &record->fields[r->reader.map.id] : NULL;
   grown->n_unseen += n_unseen > 0;
   grown->n_added++;
   grown->are_complete = grown->are_complete && !gpnn_row_is_incomplete(r->layout.d, row);
   enum gpnn_status status = gpnn_copies_add(&r->copies, grown->old, row, row[r->layout.d], err);
+  if (status == GPNN_OK && id != NULL)
+    status = gpnn_ids_add(&grown->new_ids, id->text, id->length, err);
   if (status != GPNN_OK || ++r->n_of_block < gpnn_row_source_block(r->width)) return status;
   return write_block(r, err);
 }
@@ -192,10 +200,12 @@ static enum gpnn_status read_rows(struct reading *r, struct gpnn_table *table, b
     size_t n_unseen = 0;
     status = gpnn_table_next(table, &record, &why);
     if (status == GPNN_OK) status = read_group(r, &record, &why);
+    if (status == GPNN_OK && r->has_ids)
+      status = gpnn_columns_present(table, &record, r->reader.map.id, &why);
     if (status == GPNN_OK)
       status = read_row(r, &record, r->block + r->n_of_block * r->width, &n_unseen, &why);
     if (status == GPNN_OK) {
-      status = keep_row(r, n_unseen, &why);
+      status = keep_row(r, &record, n_unseen, &why);
     } else if (status == GPNN_EDATA && skip_bad) {
       gpnn_skipped_add(&r->grown->skipped, &record, &why);
       status = GPNN_OK;
@@ -223,7 +233,9 @@ enum gpnn_status gpnn_grown_read(struct gpnn_grown *grown, struct gpnn_table *ta
                                  struct gpnn_error *err)
 {
   const struct gpnn_dataset *old = grown->old;
-  struct reading r = {.grown = grown, .layout = gpnn_layout_of(&old->scaling, &old->schema)};
+  struct reading r = {.grown = grown,
+                      .layout = gpnn_layout_of(&old->scaling, &old->schema),
+                      .has_ids = old->ids != NULL};
   r.width = gpnn_layout_width(&r.layout);
   r.centre = find_centre(old);
   r.block = gpnn_alloc(gpnn_row_source_block(r.width), r.width, sizeof *r.block);

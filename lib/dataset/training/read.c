@@ -190,10 +190,21 @@ static enum gpnn_status read_row(struct reading *r, const struct gpnn_record *re
     status = gpnn_schema_learn(schema, &training->map, r->table, record, row, err);
   if (status == GPNN_OK && schema->has_by)
     status = read_group(training, r->table, record, &row[training->width - 1], err);
+  if (status == GPNN_OK && schema->has_id)
+    status = gpnn_columns_present(r->table, record, training->map.id, err);
   if (status != GPNN_OK || !training->has_classes) return status;
   status = gpnn_training_read_classes(training, r->table, record, target, err);
   training->has_bad_classes = status == GPNN_EDATA; /* no row can be read any more */
   return status;
+}
+
+/* Keeps the id of the row that was read last, unless the rows have none. */
+static enum gpnn_status keep_id(struct reading *r, const struct gpnn_record *record,
+                                struct gpnn_error *err)
+{
+  if (!r->training->dataset.schema.has_id) return GPNN_OK;
+  const struct gpnn_field *id = &record->fields[r->training->map.id];
+  return gpnn_ids_add(&r->training->ids, id->text, id->length, err);
 }
 
 /* Remembers a value of a target, unless it has had it or there are many. */
@@ -252,6 +263,7 @@ static enum gpnn_status read_batch(struct reading *r, struct batch *batch, size_
     enum gpnn_status status = read_row(r, &record, row, why);
     if (status == GPNN_OK) status = check_copy(r, row, &is_copy, why);
     if (status == GPNN_OK && is_copy) continue;
+    if (status == GPNN_OK) status = keep_id(r, &record, why);
     if (status == GPNN_OK) {
       training->n_incomplete += gpnn_row_is_incomplete(training->dataset.schema.n_inputs, row);
       count_targets(training, row);

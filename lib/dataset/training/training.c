@@ -22,6 +22,7 @@ enum gpnn_status gpnn_training_begin(struct gpnn_training *training, const struc
   if (status == GPNN_OK) status = gpnn_spool_create(&training->read, beside, training->watch, err);
   if (status == GPNN_OK) status = gpnn_spool_create(&training->rows, beside, training->watch, err);
   training->dataset.drops_missing = roles->missing == GPNN_MISSING_DROP;
+  if (schema->has_id) training->dataset.ids = &training->ids.ids;
   training->map.takes_levels = training->map.takes_missing = !training->dataset.drops_missing;
   training->n_others = schema->n_more + schema->n_regressors + schema->has_noise +
                        schema->n_offsets + schema->has_exposure + schema->has_by;
@@ -287,6 +288,7 @@ void gpnn_training_release(struct gpnn_training *training)
   gpnn_spool_release(&training->rows);
   free(training->held_out);
   gpnn_groups_release(&training->groups);
+  gpnn_ids_release(&training->ids);
   gpnn_groups_release(&training->seen);
   free(training->group_keys);
   free(training->row_group);

@@ -8,7 +8,7 @@
  *
  * Memory: a few blocks of rows, however many there are.  Rows are stored in unlinked files
  * (base/spool.h), as they were read and then standardised, 8 bytes a number; the dataset is mapped
- * from the latter.  Calibration rows are in memory.
+ * from the latter.  Calibration rows are in memory, as are ids.
  */
 #ifndef GPNN_DATASET_TRAINING_TRAINING_H
 #define GPNN_DATASET_TRAINING_TRAINING_H
@@ -20,6 +20,7 @@
 #include "base/spool.h"
 #include "base/status.h"
 #include "dataset/dataset.h"
+#include "dataset/ids.h"
 #include "dataset/scaling.h"
 #include "table/groups.h"
 #include "table/schema.h"
@@ -99,6 +100,7 @@ struct gpnn_training {
   double *held_out;             /* owned; the calibration rows, likewise */
   struct gpnn_groups groups;    /* of all rows read */
   uint64_t *group_keys;         /* owned; dataset.group_keys */
+  struct gpnn_ids_list ids;     /* likewise; dataset.ids points to it, if there are any */
   uint32_t *row_group;          /* owned; those of the training rows, 4 bytes a row; NULL: none */
   uint32_t *set;                /* owned; the set of copies that each row read belongs to, from 0;
                                    NULL: rows have groups, or hardly any copies */
