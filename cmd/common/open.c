@@ -259,7 +259,8 @@ enum gpnn_status open_single(const struct cli *cli, const char *parameters_path,
                              const char *advice, struct opened *opened, struct gpnn_model **model,
                              struct gpnn_error *err)
 {
-  const struct gpnn_model_options options = {.threads = cli->threads, .share = opened->share};
+  const struct gpnn_model_options options = {
+      .threads = cli->threads, .share = opened->share, .draws = opened->draws};
   const char *path = cli_operand(cli, 0);
   opened->targets = target;
   enum gpnn_status status = open_check_order(path, cli_operand(cli, 1), err);

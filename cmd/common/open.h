@@ -27,6 +27,7 @@ struct opened {
   const char *without_model; /* borrowed; what to do instead, if a model file will not do; NULL:
                                 it will */
   const struct open_maker *maker; /* borrowed; NULL: gpnn_model_new() */
+  size_t draws;                   /* for its rows that lack inputs (models/model.h); 0: as usual */
   size_t share; /* rows that open_single()'s model may predict from the same neighbours; 0: each
                    has its own */
   const char *parameters_path; /* borrowed; NULL: those that the index or model file has itself */

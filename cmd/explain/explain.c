@@ -12,12 +12,15 @@ static const struct explain_kind {
   const char *name;
   unsigned has;
   size_t share; /* rows that are predicted from the same neighbours; 0: each from its own */
+  size_t draws; /* of what is missing; 0: as usual */
   enum gpnn_status (*run)(struct explaining *e, struct gpnn_error *err);
 } kinds[] = {
-    {"rows", EXPLAIN_NEIGHBOURS | EXPLAIN_TABLE, 0, explain_rows},
-    {"importance", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_SCORED, 10, explain_importance},
-    {"effect", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_GRID | EXPLAIN_DRAWS, 0, explain_effect},
-    {"sobol", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_DRAWS | EXPLAIN_INPUTS, 0, explain_sobol},
+    {"rows", EXPLAIN_NEIGHBOURS | EXPLAIN_TABLE, 0, 0, explain_rows},
+    {"importance", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_SCORED, 10, 3, explain_importance},
+    {"effect", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_GRID | EXPLAIN_DRAWS, 0, 0,
+     explain_effect},
+    {"sobol", EXPLAIN_COLUMNS | EXPLAIN_SAMPLE | EXPLAIN_DRAWS | EXPLAIN_INPUTS, 0, 0,
+     explain_sobol},
 };
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
@@ -217,6 +220,7 @@ enum gpnn_status explain_run(const struct cli *cli, void *arguments, struct gpnn
   const struct cli rest = without_kind(cli);
   struct explaining e = {.cli = &rest, .a = a};
   e.opened.share = a->kind->share;
+  e.opened.draws = a->kind->draws;
   e.opened.without_model = "explain the index that it was made from";
   enum gpnn_status status = open_single(&rest, a->params, a->target,
                                         "its cells have levels, not columns; gpnn-explain is for "

@@ -25,6 +25,7 @@ struct weighing {
   const char *on;        /* what these rows are, in words */
   double *truth, *noise; /* owned; of them */
   struct gpnn_importance_rows rows;
+  struct gpnn_importance_options options;
   struct gpnn_importance_job *job;
   struct explain_items items;
   struct worth *worths; /* owned; a copy of each */
@@ -95,25 +96,32 @@ static enum gpnn_status convert_rows(struct weighing *w, size_t most, struct gpn
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Columns are taken as missing in a part of the rows, as that takes many predictions of each. */
-static size_t stride_of(const struct weighing *w)
+/* How many of the rows are looked at so that all columns take 'budget' times the predictions of all
+ * rows, but at least 'least', where each takes 'draws' predictions. */
+static size_t rows_of(const struct weighing *w, double budget, size_t draws, size_t least)
 {
-  enum { LEAST = 200, PART = 5 };
-  size_t most = w->rows.of.n / LEAST;
-  return most < 1 ? 1 : most < PART ? most : PART;
+  size_t n = w->rows.of.n;
+  double share = budget / (double)(w->items.n * draws), wanted = share * (double)n;
+  if (wanted < (double)least) wanted = (double)least;
+  return wanted < (double)n ? (size_t)wanted : n;
 }
 
 static enum gpnn_status weigh_columns(struct weighing *w, struct gpnn_error *err)
 {
-  const struct gpnn_importance_options options = {
-      .n_permutations = w->e->a->repeats, .stride = stride_of(w), .seed = w->e->cli->seed};
+  enum { LEAST = 200, LEAST_MISSING = 70 };
+  static const double permuting = 4, missing = 4; /* of the time that predicting the rows takes */
+  struct gpnn_importance_options *options = &w->options;
+  *options =
+      (struct gpnn_importance_options){.n_permutations = w->e->a->repeats, .seed = w->e->cli->seed};
   enum gpnn_status status = explain_find_items(w->e, &w->items, err);
+  options->n_permuted = rows_of(w, permuting, 1, LEAST);
+  options->n_missing = rows_of(w, missing, w->e->opened.draws, LEAST_MISSING);
   size_t n = w->items.n;
   if (status == GPNN_OK) w->worths = gpnn_alloc(n, 1, sizeof *w->worths);
   if (status == GPNN_OK && w->worths == NULL) status = gpnn_fail_memory(err, "for the columns");
   for (size_t k = 0; k < n && status == GPNN_OK; k++) {
     w->worths[k].item = &w->items.of[k];
-    status = gpnn_importance_of(w->job, &w->items.of[k].group, &options, &w->worths[k].of, err);
+    status = gpnn_importance_of(w->job, &w->items.of[k].group, options, &w->worths[k].of, err);
     progress_share("columns weighed", k + 1, (double)(k + 1) / (double)n);
   }
   return status;
@@ -165,6 +173,8 @@ static enum gpnn_status write_all(struct weighing *w, struct gpnn_error *err)
   else
     cli_say(w->e->cli, "CRPS %.4g and RMSE %.4g on %zu %s with all columns", base[0], base[1],
             w->rows.of.n, w->on);
+  cli_say(w->e->cli, "each column is permuted in %zu of these rows, and missing in %zu",
+          w->options.n_permuted, w->options.n_missing);
   qsort(w->worths, w->items.n, sizeof *w->worths, compare);
   sheet_open(&sheet, w->e->cli, w->e->a->json);
   if (w->e->a->json) {

@@ -10,7 +10,7 @@
  *         been given the value or, of two columns, two values: a surface.
  *   ice   the same of single rows: individual conditional expectations (Goldstein et al. 2015).
  *
- * Source: gpnn-methods-explain(7), equations 22.4 to 22.6.
+ * Source: gpnn-methods-explain(7), equations 22.5 to 22.7.
  *
  * Intervals come from joint draws of the function (explain/surrogate.h); those of averages are also
  * about which rows there are, as each draw resamples them.

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "dataset/missing.h"
 #include "linalg/arrays.h"
 #include "models/labels.h"
+#include "models/missing.h"
 
 /* Some of the rows of a job, changed or not, and what is needed to predict and score them. */
 struct taken {
@@ -23,7 +25,7 @@ struct gpnn_importance_job {
   const struct gpnn_importance_rows *rows;
   struct gpnn_predictor *predictor; /* owned; NULL: of classes, */
   struct gpnn_labels *labels;       /* owned: for which there is this */
-  size_t n, n_classes;
+  size_t n, n_classes, n_draws;     /* of what is missing */
   bool has_regressors;
   double *base; /* 2 by n: losses of rows with all columns, as score() has them */
   /* Scratch. */
@@ -41,7 +43,9 @@ struct gpnn_importance_job {
 /* Losses of rows that lack something in several ways. */
 struct losses {
   size_t n_ways;
-  size_t stride; /* of every how many rows */
+  size_t n;      /* rows that do */
+  uint64_t *row; /* owned; n: they, in ascending order */
+  double share;  /* of what draws lose that very many would; 1: there are no draws */
   double *loss;  /* owned; n_ways by 2 by the job's n */
 };
 
@@ -203,6 +207,7 @@ enum gpnn_status gpnn_importance_new(struct gpnn_importance_job **job,
   *new = (struct gpnn_importance_job){.dataset = dataset,
                                       .rows = rows,
                                       .n = rows->of.n,
+                                      .n_draws = gpnn_missing_draws(model),
                                       .n_classes = gpnn_dataset_n_classes(dataset),
                                       .has_regressors = rows->of.regressors != NULL};
   new->n_groups = count_groups(new);
@@ -237,33 +242,56 @@ static double mean_of(size_t n, const double *values)
   return sum / (double)n;
 }
 
-/* What the losses of kind 'k' of every 'stride'th row come to. */
-static double total(const struct gpnn_importance_job *job, size_t stride, size_t k,
-                    const double *loss)
+/* What the losses of kind 'k' of 'n' rows come to; 'loss' has those of all rows, which the 'n' are
+ * for 'row' NULL. */
+static double total(size_t n, const uint64_t *row, size_t k, const double *loss)
 {
   double sum = 0;
-  size_t n = 0;
-  for (size_t i = 0; i < job->n; i += stride, n++) sum += loss[k * job->n + i];
+  for (size_t c = 0; c < n; c++) sum += loss[row == NULL ? c : row[c]];
   return k == 0 ? sum / (double)n : sqrt(sum / (double)n);
 }
 
 void gpnn_importance_base(const struct gpnn_importance_job *job,
                           double base[GPNN_IMPORTANCE_LOSSES])
 {
-  for (size_t k = 0; k < GPNN_IMPORTANCE_LOSSES; k++) base[k] = total(job, 1, k, job->base);
+  for (size_t k = 0; k < GPNN_IMPORTANCE_LOSSES; k++)
+    base[k] = total(job->n, NULL, k, job->base + k * job->n);
 }
 
-/* Adds what each row contributes to the difference that 'loss' makes, and returns the difference. A
- * root's is linear in the squared errors as far as standard errors are concerned. */
-static double add_difference(const struct gpnn_importance_job *job, size_t stride, size_t k,
-                             const double *loss)
+/* A difference, and its slopes in the losses that it is of. */
+struct contrast {
+  double difference, in_after, in_before;
+};
+
+/* What is lost, of what K draws lose: the mean of these has another variance between them over K
+ * for an error, as much as 'share', K / (K + 1), leaves out (equation 22.3).  1: there are no
+ * draws.
+ */
+static struct contrast contrast_of(const struct gpnn_importance_job *job, double share,
+                                   double before, double after)
 {
-  double after = total(job, stride, k, loss), before = total(job, stride, k, job->base);
-  double slope_after = k == 0 ? 1 : after > 0 ? 0.5 / after : 0;
-  double slope_before = k == 0 ? 1 : before > 0 ? 0.5 / before : 0;
-  for (size_t i = 0, c = 0; i < job->n; i += stride, c++)
-    job->sum[c] += slope_after * loss[k * job->n + i] - slope_before * job->base[k * job->n + i];
-  return after - before;
+  double whole = hypot(sqrt(1 - share) * before, sqrt(share) * after);
+  if (job->labels != NULL || !(whole > 0))
+    return (struct contrast){share * (after - before), share, -share};
+  return (struct contrast){whole - before, share * after / whole, (1 - share) * before / whole - 1};
+}
+
+/* Adds what each row contributes to the difference that 'losses' in a way make, and returns the
+ * difference.  A root's is linear in the squared errors as far as standard errors are concerned. */
+static double add_difference(const struct gpnn_importance_job *job, const struct losses *losses,
+                             size_t k, size_t way)
+{
+  const double *loss = losses->loss + (way * GPNN_IMPORTANCE_LOSSES + k) * job->n;
+  const double *base = job->base + k * job->n;
+  double after = total(losses->n, losses->row, k, loss);
+  double before = total(losses->n, losses->row, k, base);
+  struct contrast contrast = contrast_of(job, losses->share, before, after);
+  if (k > 0) contrast.in_after *= after > 0 ? 0.5 / after : 0;
+  if (k > 0) contrast.in_before *= before > 0 ? 0.5 / before : 0;
+  for (size_t c = 0; c < losses->n; c++)
+    job->sum[c] +=
+        contrast.in_after * loss[losses->row[c]] + contrast.in_before * base[losses->row[c]];
+  return contrast.difference;
 }
 
 /* The squared standard error of the mean of 'n' numbers; 0 of a single one. */
@@ -275,16 +303,16 @@ static double squared_error(size_t n, const double *values)
   return sum / (double)(n - 1) / (double)n;
 }
 
-/* The squared standard error of the mean of the sums of every 'stride'th row, of which there are
- * 'n', divided by 'by': of groups as one (equation 22.3). */
-static double squared_error_of_rows(const struct gpnn_importance_job *job, size_t stride, size_t n,
-                                    double by)
+/* The squared standard error of the mean of the rows' sums, divided by the ways: of groups as one
+ * (equation 22.4). */
+static double squared_error_of_rows(const struct gpnn_importance_job *job,
+                                    const struct losses *losses)
 {
-  double mean = mean_of(n, job->sum), sum = 0;
-  size_t n_groups = 0;
+  size_t n = losses->n, n_groups = 0;
+  double mean = mean_of(n, job->sum), sum = 0, by = (double)losses->n_ways;
   for (size_t g = 0; g < job->n_groups; g++) job->of_group[g] = NAN;
-  for (size_t i = 0, c = 0; i < job->n; i += stride, c++) {
-    double *of = &job->of_group[group_of(job, i)];
+  for (size_t c = 0; c < n; c++) {
+    double *of = &job->of_group[group_of(job, losses->row[c])];
     *of = (isnan(*of) ? 0 : *of) + (job->sum[c] - mean);
   }
   for (size_t g = 0; g < job->n_groups; g++) {
@@ -301,12 +329,10 @@ static struct gpnn_importance_loss summarise(const struct gpnn_importance_job *j
                                              const struct losses *losses, size_t k,
                                              double *difference)
 {
-  size_t n = (job->n + losses->stride - 1) / losses->stride, ways = losses->n_ways;
-  memset(job->sum, 0, n * sizeof *job->sum);
-  for (size_t way = 0; way < ways; way++)
-    difference[way] = add_difference(job, losses->stride, k,
-                                     losses->loss + way * GPNN_IMPORTANCE_LOSSES * job->n);
-  double of_rows = squared_error_of_rows(job, losses->stride, n, (double)ways);
+  size_t ways = losses->n_ways;
+  memset(job->sum, 0, losses->n * sizeof *job->sum);
+  for (size_t way = 0; way < ways; way++) difference[way] = add_difference(job, losses, k, way);
+  double of_rows = squared_error_of_rows(job, losses);
   return (struct gpnn_importance_loss){.mean = mean_of(ways, difference),
                                        .standard_error =
                                            sqrt(of_rows + squared_error(ways, difference))};
@@ -314,33 +340,46 @@ static struct gpnn_importance_loss summarise(const struct gpnn_importance_job *j
 
 /* ---- columns taken away ---------------------------------------------------------------------- */
 
+/* Chooses the rows that lack something: at random, as the order of rows may mean something. */
+static enum gpnn_status choose_rows(const struct gpnn_importance_job *job, uint64_t seed,
+                                    struct losses *losses, struct gpnn_error *err)
+{
+  struct gpnn_rng rng;
+  gpnn_rng_init_at(&rng, seed, GPNN_RNG_PERMUTE, UINT64_MAX);
+  enum gpnn_status status = gpnn_rng_sample(&rng, job->n, losses->n, losses->row, err);
+  qsort(losses->row, losses->n, sizeof *losses->row, gpnn_compare_uint64s);
+  return status;
+}
+
 /* Gives each row the values of another, and scores those that this changes. */
 static enum gpnn_status score_permuted(struct gpnn_importance_job *job,
                                        const struct gpnn_explain_group *group, uint64_t seed,
-                                       size_t way, double *loss, struct gpnn_error *err)
+                                       const struct losses *losses, size_t way,
+                                       struct gpnn_error *err)
 {
+  double *loss = losses->loss + way * GPNN_IMPORTANCE_LOSSES * job->n;
   struct gpnn_rng rng;
   gpnn_rng_init_at(&rng, seed, GPNN_RNG_PERMUTE, way);
   enum gpnn_status status = gpnn_rng_sample(&rng, job->n, job->n, job->permuted, err);
   if (status != GPNN_OK) return status;
   memcpy(loss, job->base, job->n * GPNN_IMPORTANCE_LOSSES * sizeof *loss);
-  for (size_t i = 0; i < job->n; i++) {
-    take(job, i);
-    give(job, group, (size_t)job->permuted[i]);
+  for (size_t c = 0; c < losses->n; c++) {
+    take(job, losses->row[c]);
+    give(job, group, (size_t)job->permuted[losses->row[c]]);
     if (is_unchanged(job)) job->taken.n--;
   }
   return score(job, loss, err);
 }
 
 static enum gpnn_status score_missing(struct gpnn_importance_job *job,
-                                      const struct gpnn_explain_group *group, size_t stride,
-                                      double *loss, struct gpnn_error *err)
+                                      const struct gpnn_explain_group *group,
+                                      const struct losses *losses, struct gpnn_error *err)
 {
-  for (size_t i = 0; i < job->n; i += stride) {
-    take(job, i);
+  for (size_t c = 0; c < losses->n; c++) {
+    take(job, losses->row[c]);
     lose(job, group);
   }
-  return score(job, loss, err);
+  return score(job, losses->loss, err);
 }
 
 /* True if the model sees one of the columns, and in '*as_regressor' whether in its mean function.
@@ -362,21 +401,25 @@ enum gpnn_status gpnn_importance_of(struct gpnn_importance_job *job,
                                     const struct gpnn_importance_options *options,
                                     struct gpnn_importance *importance, struct gpnn_error *err)
 {
+  double n_draws = (double)job->n_draws;
   bool as_regressor, seen = is_seen(job, group, &as_regressor);
   bool may_be_missing = !as_regressor && gpnn_dataset_takes_missing(job->dataset);
   size_t n_ways = options->n_permutations, n_losses = GPNN_IMPORTANCE_LOSSES * job->n;
-  struct losses permuted = {.n_ways = n_ways, .stride = 1},
-                missing = {.n_ways = 1, .stride = options->stride};
+  struct losses permuted = {.n_ways = n_ways, .n = options->n_permuted, .share = 1},
+                missing = {.n_ways = 1, .n = options->n_missing, .share = n_draws / (n_draws + 1)};
   struct gpnn_importance found = {0};
   double *difference = NULL;
   struct gpnn_arrays *arrays =
       GPNN_ARRAYS(GPNN_ARRAY(difference, n_ways, 1), GPNN_ARRAY(permuted.loss, n_ways, n_losses),
-                  GPNN_ARRAY(missing.loss, 1, n_losses));
+                  GPNN_ARRAY(missing.loss, 1, n_losses), GPNN_ARRAY(permuted.row, permuted.n, 1),
+                  GPNN_ARRAY(missing.row, missing.n, 1));
   enum gpnn_status status = arrays != NULL ? GPNN_OK : gpnn_fail_memory(err, "for permutations");
+  if (status == GPNN_OK) status = choose_rows(job, options->seed, &permuted, err);
+  if (status == GPNN_OK) status = choose_rows(job, options->seed, &missing, err);
   for (size_t way = 0; way < n_ways && seen && status == GPNN_OK; way++)
-    status = score_permuted(job, group, options->seed, way, permuted.loss + way * n_losses, err);
+    status = score_permuted(job, group, options->seed, &permuted, way, err);
   if (status == GPNN_OK && seen && may_be_missing)
-    status = score_missing(job, group, missing.stride, missing.loss, err);
+    status = score_missing(job, group, &missing, err);
   for (size_t k = 0; k < GPNN_IMPORTANCE_LOSSES && seen && status == GPNN_OK; k++) {
     found.permuted[k] = summarise(job, &permuted, k, difference);
     found.missing[k] = may_be_missing ? summarise(job, &missing, k, difference)

@@ -5,12 +5,14 @@
  * the value of another row in it: the loss says how much the model relies on the column (Breiman
  * 2001), also on what other columns would tell as well.  If it is missing, it is integrated out
  * given the others (models/missing.h): the loss says what the column adds to them.  Of two columns
- * that say the same, the first shows both, and the second neither.
+ * that say the same, the first shows both, and the second neither.  Losses of what is missing are
+ * those that very many draws of it would have, as far as that shows (equation
+ * 22.3).
  *
  * The losses are differences: of numbers the mean CRPS, and the root of the mean squared error, in
  * the units of the target; of classes the mean negative log probability of the truth.  Standard
  * errors take account of how much rows, or groups of them, differ and, where there are several
- * permutations, of how much these differ (gpnn-methods-explain(7), equations 22.2 and 22.3).
+ * permutations, of how much these differ (gpnn-methods-explain(7), equations 22.2 and 22.4).
  * Threads: those of the model; no result depends on their number.
  */
 #ifndef GPNN_EXPLAIN_IMPORTANCE_H
@@ -49,9 +51,10 @@ struct gpnn_importance {
 
 struct gpnn_importance_options {
   size_t n_permutations; /* > 0 */
-  size_t stride; /* > 0: columns are taken as missing in every how many rows, as it takes many more
-                    predictions than permuting them */
-  uint64_t seed; /* permutations are the same for all columns */
+  size_t n_permuted,
+      n_missing; /* > 0: columns are permuted, and taken as missing, in so many of
+                    the rows, at most all, random ones; values come from all of them */
+  uint64_t seed; /* rows and permutations are the same for all columns */
 };
 
 /* A scorer: predicts the rows of one object once for each column and permutation, but for those

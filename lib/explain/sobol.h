@@ -15,7 +15,7 @@
  * where V is the variance of f at a and b or, in the second term of 'first', at b and c.  r is 0
  * but for chance, which it has in common with that term as far as a and c agree.
  *
- * Source: gpnn-methods-explain(7), equations 22.7 to 22.10.
+ * Source: gpnn-methods-explain(7), equations 22.8 to 22.11.
  *
  * Indices are computed of each joint draw of the function (explain/surrogate.h), and averaged over
  * draws; intervals, of draws that also resample stretches of points, hold both what the model does

@@ -119,7 +119,7 @@ static void gather(struct drawn *drawn)
     }
 }
 
-static size_t draws_of(const struct gpnn_model *model)
+size_t gpnn_missing_draws(const struct gpnn_model *model)
 {
   size_t wanted = gpnn_model_options(model)->draws;
   if (wanted == 0) return GPNN_MISSING_DRAWS;
@@ -131,7 +131,8 @@ static size_t rows_at_once(const struct gpnn_model *model, const struct gpnn_que
                            size_t from)
 {
   enum { NUMBERS = 1 << 21 };
-  size_t most = NUMBERS / (draws_of(model) * gpnn_model_channel(model, 0)->dataset->d) + 1;
+  size_t most =
+      NUMBERS / (gpnn_missing_draws(model) * gpnn_model_channel(model, 0)->dataset->d) + 1;
   return query->n - from < most ? query->n - from : most;
 }
 
@@ -143,7 +144,7 @@ static enum gpnn_status draw(struct drawn *drawn, const struct gpnn_model *model
   const struct gpnn_dataset *dataset = gpnn_model_channel(model, 0)->dataset;
   *drawn = (struct drawn){.dataset = dataset,
                           .given = gpnn_query_part(query, dataset, from, n),
-                          .n_draws = draws_of(model)};
+                          .n_draws = gpnn_missing_draws(model)};
   enum gpnn_status status = make_room(drawn, err);
   if (status != GPNN_OK) return status;
   gpnn_threads_each(gpnn_model_options(model)->threads, n, 1, draw_row, drawn);

@@ -22,6 +22,9 @@
 /* Draws for each row unless options say otherwise. */
 enum { GPNN_MISSING_DRAWS = 10 };
 
+/* How many a model draws. */
+size_t gpnn_missing_draws(const struct gpnn_model *model);
+
 /* True if a row of 'query' lacks an input, and there are training rows to draw it from. */
 bool gpnn_missing_any(const struct gpnn_model *model, const struct gpnn_query *query);
 

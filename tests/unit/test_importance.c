@@ -164,7 +164,8 @@ static void permuting_gives_each_row_the_value_of_another(void **state)
   double expected[2] = {0}, ways[WAYS], rows[C] = {0}, base[2], of_rows = 0, of_ways = 0;
   const size_t second = 1;
   const struct gpnn_explain_column column = {.n = 1, .coordinate = &second, .regressor = SIZE_MAX};
-  const struct gpnn_importance_options options = {.n_permutations = WAYS, .stride = 1, .seed = 5};
+  const struct gpnn_importance_options options = {
+      .n_permutations = WAYS, .n_permuted = C, .n_missing = C, .seed = 5};
   set_up(&s, 2);
   score(&s, s.f.cx, own_crps, own_square);
   gpnn_importance_base(s.job, base);
@@ -213,23 +214,39 @@ static void what_is_missing_is_integrated_out(void **state)
   double crps[C], square[C], own_crps[C], own_square[C], x[C * D], of_rows = 0;
   const size_t first = 0;
   const struct gpnn_explain_column column = {.n = 1, .coordinate = &first, .regressor = SIZE_MAX};
-  const struct gpnn_importance_options every = {.n_permutations = 1, .stride = 1, .seed = 1},
-                                       third = {.n_permutations = 1, .stride = 3, .seed = 1};
+  const struct gpnn_importance_options
+      every = {.n_permutations = 1, .n_permuted = C, .n_missing = C, .seed = 1},
+      third = {.n_permutations = 1, .n_permuted = C, .n_missing = C / 3, .seed = 1};
   set_up(&s, 1);
   memcpy(x, s.f.cx, sizeof x);
   for (size_t i = 0; i < C; i++) x[i * D] = NAN;
   score(&s, s.f.cx, own_crps, own_square);
   score(&s, x, crps, square);
-  double expected = average(crps) - average(own_crps);
-  for (size_t i = 0; i < C; i++) of_rows += pow(crps[i] - own_crps[i] - expected, 2) / (C - 1) / C;
+  /* Of ten draws, those of very many: a tenth of the variance between draws is taken away. */
+  double base = average(own_crps), after = average(crps), share = 10. / 11;
+  double whole = sqrt(base * base + share * (after * after - base * base));
+  double expected = whole - base, in_after = share * after / whole;
+  double in_base = (1 - share) * base / whole - 1, centre = in_after * after + in_base * base;
+  for (size_t i = 0; i < C; i++)
+    of_rows += pow(in_after * crps[i] + in_base * own_crps[i] - centre, 2) / (C - 1) / C;
   assert_ok(gpnn_importance_of(s.job, &alone(&column), &every, &found, &err));
   assert_near(found.missing[0].mean, expected, 1e-10);
   assert_near(found.missing[0].standard_error, sqrt(of_rows), 1e-10);
-  assert_near(found.missing[1].mean, sqrt(average(square)) - sqrt(average(own_square)), 1e-10);
+  base = average(own_square);
+  assert_near(found.missing[1].mean, sqrt(base + share * (average(square) - base)) - sqrt(base),
+              1e-10);
   assert_ok(gpnn_importance_of(s.job, &alone(&column), &third, &found, &err));
-  expected = 0;
-  for (size_t i = 0; i < C; i += 3) expected += (crps[i] - own_crps[i]) / (C / 3);
-  assert_near(found.missing[0].mean, expected, 1e-10);
+  struct gpnn_rng rng;
+  uint64_t row[C / 3];
+  gpnn_rng_init_at(&rng, 1, GPNN_RNG_PERMUTE, UINT64_MAX);
+  assert_ok(gpnn_rng_sample(&rng, C, C / 3, row, &err));
+  base = after = 0;
+  for (size_t i = 0; i < C / 3; i++) {
+    base += own_crps[row[i]] / (C / 3);
+    after += crps[row[i]] / (C / 3);
+  }
+  whole = sqrt(base * base + share * (after * after - base * base));
+  assert_near(found.missing[0].mean, whole - base, 1e-10);
   tear_down(&s);
 }
 
@@ -243,7 +260,8 @@ static void columns_are_taken_away_together(void **state)
   const struct gpnn_explain_column first = {.n = 1, .coordinate = both, .regressor = SIZE_MAX},
                                    second = {.n = 1, .coordinate = both + 1, .regressor = SIZE_MAX};
   const struct gpnn_explain_column *const of[] = {&first, &second};
-  const struct gpnn_importance_options options = {.n_permutations = 1, .stride = 1, .seed = 5};
+  const struct gpnn_importance_options options = {
+      .n_permutations = 1, .n_permuted = C, .n_missing = C, .seed = 5};
   uint64_t from[C];
   struct gpnn_rng rng;
   set_up(&s, 2);
@@ -267,7 +285,8 @@ static void what_the_model_does_not_see_is_worth_nothing(void **state)
   const size_t third = 2;
   const struct gpnn_explain_column unseen = {.n = 1, .coordinate = &third, .regressor = SIZE_MAX},
                                    constant = {.n = 0, .regressor = SIZE_MAX};
-  const struct gpnn_importance_options options = {.n_permutations = 3, .stride = 1, .seed = 1};
+  const struct gpnn_importance_options options = {
+      .n_permutations = 3, .n_permuted = C, .n_missing = C, .seed = 1};
   set_up(&s, 2);
   assert_ok(gpnn_importance_of(s.job, &alone(&unseen), &options, &found, &err));
   assert_near(found.permuted[0].mean, 0, 1e-6);
