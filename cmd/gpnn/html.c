@@ -27,8 +27,9 @@ static const char style[] =
     "nowrap}"
     "th,td{padding:.15em .7em .15em 0;text-align:left;vertical-align:top;"
     "border-bottom:1px solid var(--line)}td.n{text-align:right;font-variant-numeric:tabular-nums;"
-    "white-space:nowrap}td.from{min-width:20rem}pre{white-space:pre-wrap;font-size:.8125rem}.why{"
-    "color:var(--faint)}"
+    "white-space:nowrap}td.from{min-width:20rem}"
+    "@media(min-width:72rem){main>.wide{width:max-content;max-width:calc(50vw + 33rem)}}"
+    "pre{white-space:pre-wrap;font-size:.8125rem}.why{color:var(--faint)}"
     "figure{margin:0;min-width:0}svg{display:block;width:100%;height:auto}"
     "svg>g>rect:first-child{fill:none}"
     ".pictures{display:grid;gap:1rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,26rem),"
@@ -180,10 +181,10 @@ static void put_field(FILE *to, const struct gpnn_field *field)
     html_cell(to, field->text, field->length);
 }
 
-enum gpnn_status html_file(FILE *to, const char *caption, const char *path, size_t n_rows,
-                           size_t n_columns, struct gpnn_error *err)
+enum gpnn_status html_file(FILE *to, const char *caption, const char *path, char delimiter,
+                           size_t n_rows, size_t n_columns, struct gpnn_error *err)
 {
-  const struct gpnn_table_options options = {.delimiter = '\t', .has_header = true};
+  const struct gpnn_table_options options = {.delimiter = delimiter, .has_header = true};
   struct gpnn_table *table = NULL;
   struct gpnn_record record;
   size_t n = 0;
@@ -192,11 +193,12 @@ enum gpnn_status html_file(FILE *to, const char *caption, const char *path, size
   if (n_columns > gpnn_table_columns(table)) n_columns = gpnn_table_columns(table);
   begin_table(to, caption);
   for (size_t j = 0; j < n_columns; j++) html_head(to, gpnn_table_column(table, j));
-  while (n++ < n_rows && (status = gpnn_table_next(table, &record, err)) == GPNN_OK) {
-    html_row(to);
-    for (size_t j = 0; j < n_columns; j++) put_field(to, &record.fields[j]);
+  for (; (status = gpnn_table_next(table, &record, err)) == GPNN_OK; n++) {
+    if (n < n_rows) html_row(to);
+    for (size_t j = 0; j < n_columns && n < n_rows; j++) put_field(to, &record.fields[j]);
   }
   html_table_end(to);
+  if (n > n_rows) html_say(to, "%zu further lines are not shown.", n - n_rows);
   gpnn_table_close(table);
   return status == GPNN_END ? GPNN_OK : status;
 }

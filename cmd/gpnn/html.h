@@ -41,9 +41,11 @@ void html_share(FILE *to, double value);  /* the same in percent */
 void html_table_end(FILE *to);
 
 /* Writes the first 'n_rows' rows and 'n_columns' columns of the table that a tool has written to
- * 'path', numbers with four digits.  Outcomes as gpnn_table_open() and gpnn_table_next(). */
+ * 'path' with this delimiter, numbers with four digits, and how many rows follow.  Outcomes as
+ * gpnn_table_open() and gpnn_table_next(). */
 GPNN_MUST_CHECK enum gpnn_status html_file(FILE *to, const char *caption, const char *path,
-                                           size_t n_rows, size_t n_columns, struct gpnn_error *err);
+                                           char delimiter, size_t n_rows, size_t n_columns,
+                                           struct gpnn_error *err);
 
 /* Writes 'n' bytes of SVG, as gnuplot makes it, as picture 'number' of the page, from 1, with a
  * text for those who do not see it. */

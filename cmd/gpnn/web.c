@@ -63,13 +63,14 @@ static void note_command(struct web *web, const struct command *command)
   command_release(&shown);
 }
 
-/* Cuts the directory of working files out of a message. */
-static void cut_directory(const struct web *web, char *text)
+/* Says what went wrong, without the directory of working files. */
+static void tell_error(const struct web *web, struct gpnn_error *err)
 {
   const char *scratch = web->places->scratch.path;
   size_t length = strlen(scratch) + 1;
-  for (char *at; (at = strstr(text, scratch)) != NULL && strlen(at) >= length;)
+  for (char *at; (at = strstr(err->text, scratch)) != NULL && strlen(at) >= length;)
     memmove(at, at + length, strlen(at + length) + 1);
+  html_say(web->to, "%s", err->text);
 }
 
 bool web_run(struct web *web, struct command *command, struct gpnn_child *child)
@@ -79,8 +80,7 @@ bool web_run(struct web *web, struct command *command, struct gpnn_child *child)
   progress_update("tools run for the page", ++web->n_tools, 0);
   command_add(command, "--quiet");
   enum gpnn_status status = steps_run_tool(command, child, &err);
-  if (status != GPNN_OK) cut_directory(web, err.text);
-  if (status != GPNN_OK) html_say(web->to, "%s", err.text);
+  if (status != GPNN_OK) tell_error(web, &err);
   command_release(command);
   return status == GPNN_OK;
 }
@@ -125,18 +125,32 @@ static bool draw_kind(struct web *web, const char *kind, const char *path, const
   return draw(web, &command, path, alternative);
 }
 
-/* Runs the command, and shows the table that it writes; false after saying why it cannot. */
+/* What tools that read the predictions in 'path' put between their fields: what is there. */
+static char delimiter_of(const struct web *web, const char *path)
+{
+  struct gpnn_table *table = NULL;
+  char delimiter = '\t';
+  if (web_open_predictions(web, path, &table, NULL) == GPNN_OK)
+    delimiter = gpnn_table_delimiter(table);
+  gpnn_table_close(table);
+  return delimiter == ' ' ? '\t' : delimiter;
+}
+
+/* Runs the command, of a tool that reads 'path' (NULL: none), and shows the table that it writes;
+ * false after saying why it cannot. */
 static bool show(struct web *web, struct command *command, const char *path, const char *caption,
                  size_t n_rows, size_t n_columns)
 {
   struct gpnn_child child = {0};
   struct gpnn_error err;
-  COMMAND_ADD(command, "-o", web->places->page.table, path);
+  const char *table = web->places->page.table;
+  COMMAND_ADD(command, "-o", table, path);
   bool shown = web_run(web, command, &child);
   gpnn_child_release(&child);
   if (!shown) return false;
-  shown = html_file(web->to, caption, web->places->page.table, n_rows, n_columns, &err) == GPNN_OK;
-  if (!shown) html_say(web->to, "%s", err.text);
+  char delimiter = path == NULL ? '\t' : delimiter_of(web, path);
+  shown = html_file(web->to, caption, table, delimiter, n_rows, n_columns, &err) == GPNN_OK;
+  if (!shown) tell_error(web, &err);
   return shown;
 }
 
@@ -155,7 +169,7 @@ static bool find_shift(struct web *web, struct gpnn_shift *shift)
       check_open(web->cli, dataset, places->test, &places->test_begins, &table, &err);
   if (status == GPNN_OK) status = gpnn_shift_find(shift, dataset, table, &err);
   gpnn_table_close(table);
-  if (status != GPNN_OK) html_say(web->to, "%s", err.text);
+  if (status != GPNN_OK) tell_error(web, &err);
   return status == GPNN_OK;
 }
 
@@ -327,8 +341,7 @@ static void put_scores(struct web *web, const struct web_rows *rows)
   bool ran = web_run(web, &command, &child);
   gpnn_child_release(&child);
   if (!ran) return;
-  if (read_scores(&scores, web->places->page.table, &err) != GPNN_OK)
-    html_say(web->to, "%s", err.text);
+  if (read_scores(&scores, web->places->page.table, &err) != GPNN_OK) tell_error(web, &err);
   html_table(web->to, "Scores, as gpnn-eval(1) explains them", "score|value");
   for (size_t i = 0, k; i < scores.n; i++) {
     for (k = 0; k < 5 && strncmp(scores.of[i].name, apart[k], strlen(apart[k])) != 0;) k++;
@@ -412,15 +425,6 @@ static void read_leading(struct web *web)
   gpnn_table_close(table);
 }
 
-/* So many rows that importance takes about as long as a fit. */
-static size_t importance_rows(const struct web *web)
-{
-  enum { BUDGET = 4000, LEAST = 30, MOST = 500 };
-  size_t n = web->f->opened.dataset->schema.n_inputs;
-  size_t n_rows = BUDGET / (n < MOST_LINES ? n : MOST_LINES);
-  return n_rows < LEAST ? LEAST : n_rows > MOST ? MOST : n_rows;
-}
-
 /* Names the columns that go along with the target most, with commas between, for the caller to
  * free; NULL: all can be looked at, or there is no memory. */
 static char *choose_columns(const struct web *web, const struct gpnn_explain_columns *columns,
@@ -462,20 +466,23 @@ static char *find_columns(const struct web *web)
 
 static void put_importance(struct web *web)
 {
-  char rows[24], *columns = find_columns(web);
-  snprintf(rows, sizeof rows, "%zu", importance_rows(web));
+  char *columns = find_columns(web);
   fputs("<h3>What matters</h3>\n", web->to);
-  html_say(web->to,
-           "What predictions of at most %s rows lose without a column, in the mean %s, with "
-           "standard errors (se): if its values are permuted among rows, which shows what the "
-           "model relies on, and if they are missing, which shows what the column adds to the "
-           "others. Of two columns that say the same, the first shows both, and the second "
-           "neither.",
-           rows, web->of_classes ? "log loss" : "CRPS and in the RMSE");
+  html_say(
+      web->to,
+      "What predictions of at most 1000 rows, fewer if columns are many, lose without a column, "
+      "in the mean %s, with standard errors (se): if its values are permuted among rows, which "
+      "shows what the model relies on, and if they are missing, which shows what the column "
+      "adds to the others. Of two columns that say the same, the first shows both, and the "
+      "second neither. All levels of a category, and all that is made of a date, count as one.",
+      web->of_classes ? "log loss" : "CRPS and in the RMSE");
   if (columns != NULL)
-    html_say(web->to, "Of all columns, the %d that correlate most with the target.", MOST_LINES);
+    html_say(
+        web->to,
+        "Of all columns, the %d that correlate most with the target; gpnn-explain importance -x "
+        "tells of others, and of groups.",
+        MOST_LINES);
   struct command command = web_command("gpnn-explain", "importance");
-  COMMAND_ADD(&command, "-c", rows, "--repeats", "1");
   if (columns != NULL) COMMAND_ADD(&command, "-x", columns);
   web_add_model(web, &command);
   if (show(web, &command, NULL, "Importance of columns", MOST_LINES, SIZE_MAX)) read_leading(web);
@@ -507,8 +514,8 @@ static void put_effect(struct web *web, const char *column)
     command = web_command("gpnn-plot", "effect");
     bool drawn = draw(web, &command, web->places->page.table, caption);
     if (drawn) fputs("<details><summary>Numbers</summary>\n", web->to);
-    if (html_file(web->to, caption, web->places->page.table, MOST_LINES, 5, &err) != GPNN_OK)
-      html_say(web->to, "%s", err.text);
+    if (html_file(web->to, caption, web->places->page.table, '\t', MOST_LINES, 5, &err) != GPNN_OK)
+      tell_error(web, &err);
     if (drawn) fputs("</details>\n", web->to);
   }
   fputs("</div>\n", web->to);
@@ -522,53 +529,65 @@ static void put_effects(struct web *web)
     html_say(web->to, "Effects are those of targets that are numbers.");
     return;
   }
-  html_say(web->to, "How predictions change with one column, averaged over rows that are near each "
-                    "value of it: accumulated local effects, whose mean is 0.");
+  html_say(
+      web->to,
+      "How predictions change with one column, averaged over those of %zu random training "
+      "rows that are near each value of it: accumulated local effects, whose mean is 0; of the "
+      "columns that matter most, %d at most.",
+      effect_rows(web), WEB_LEADING);
   fputs("<div class=\"pictures\">\n", web->to);
   for (size_t k = 0; k < web->n_leading; k++) put_effect(web, web->leading[k]);
   fputs("</div>\n", web->to);
 }
 
-/* True if the cells of this column are numbers. */
-static bool is_of_numbers(const struct web *web, const char *name)
+/* The input of this name; NULL: it is none, as two joined by a comma are. */
+static const struct gpnn_column *input_called(const struct web *web, const char *name)
 {
   const struct gpnn_schema *schema = &gpnn_index_dataset(web->f->opened.index)->schema;
-  for (size_t i = 0; i < schema->n_inputs; i++) {
-    const struct gpnn_column *column = &schema->inputs[i];
-    if (strcmp(column->name, name) == 0)
-      return column->date == NULL && column->kind != GPNN_COLUMN_CATEGORY &&
-             column->kind != GPNN_COLUMN_CODED && column->kind != GPNN_COLUMN_EFFECT;
-  }
-  return false;
+  for (size_t i = 0; i < schema->n_inputs; i++)
+    if (strcmp(schema->inputs[i].name, name) == 0) return &schema->inputs[i];
+  return NULL;
+}
+
+/* True if the cells of this column are texts, each of which may be that of many rows. */
+static bool is_of_levels(const struct gpnn_column *column)
+{
+  return column->kind == GPNN_COLUMN_CATEGORY || column->kind == GPNN_COLUMN_CODED ||
+         column->kind == GPNN_COLUMN_EFFECT;
 }
 
 /* Errors along a column: a picture of numbers, or scores of each level. */
-static void put_residuals_along(struct web *web, const struct web_rows *rows, const char *name)
+static void put_residuals_along(struct web *web, const struct web_rows *rows,
+                                const struct gpnn_column *column)
 {
-  char caption[GPNN_MASK_BYTES + 80];
-  if (is_of_numbers(web, name)) {
+  char caption[GPNN_MASK_BYTES + 80], name[GPNN_MASK_BYTES];
+  gpnn_mask(name, column->name, strlen(column->name));
+  if (is_of_levels(column)) {
+    struct command command = reading_command(web, "gpnn-eval", "--by");
+    command_add(&command, column->name);
+    snprintf(caption, sizeof caption, "Scores by %s", name);
+    show(web, &command, rows->points, caption, MOST_LINES, 5);
+  } else if (!web->of_classes) {
     struct command command = reading_command(web, "gpnn-plot", "residuals");
-    COMMAND_ADD(&command, "-x", name);
+    COMMAND_ADD(&command, "-x", column->name);
     snprintf(caption, sizeof caption, "Errors in standard deviations along %s", name);
-    if (web->of_classes)
-      command_release(&command);
-    else
-      draw(web, &command, rows->points, caption);
-    return;
+    draw(web, &command, rows->points, caption);
   }
-  struct command command = reading_command(web, "gpnn-eval", "--by");
-  command_add(&command, name);
-  snprintf(caption, sizeof caption, "Scores by %s", name);
-  show(web, &command, rows->points, caption, MOST_LINES, 5);
 }
 
+/* Along those that matter most and are neither dates nor positions. */
 static void put_residuals(struct web *web, const struct web_rows *rows)
 {
   enum { MOST = 3 };
   if (!rows->has_cells || rows->points == NULL) return;
+  html_say(web->to, "Along the numbers and categories that matter most, %d at most.", MOST);
   fputs("<div class=\"pictures\">\n", web->to);
-  for (size_t k = 0; k < MOST && k < web->n_leading; k++)
-    put_residuals_along(web, rows, web->leading[k]);
+  for (size_t k = 0, n = 0; n < MOST && k < web->n_leading; k++) {
+    const struct gpnn_column *column = input_called(web, web->leading[k]);
+    if (column == NULL || column->date != NULL) continue;
+    put_residuals_along(web, rows, column);
+    n++;
+  }
   fputs("</div>\n", web->to);
 }
 

@@ -8,7 +8,8 @@
 #include "cmd/common/output.h"
 #include "cmd/gpnn/check.h"
 #include "cmd/gpnn/html.h"
-#include "cmd/gpnn/web.h"
+#include "cmd/gpnn/report.h"
+#include "cmd/gpnn/web_private.h"
 #include "dataset/reader.h"
 #include "dataset/training/training.h"
 #include "table/columns.h"
@@ -575,6 +576,15 @@ static void put_text(FILE *to, const char *text)
     html_number(to, value);
 }
 
+/* Writes a text that may be a number, which is then short. */
+static void put_short(FILE *to, const char *text)
+{
+  const struct gpnn_field field = {text, strlen(text)};
+  double value = number_in(&field);
+  char number[WORDS_NUMBER_BYTES];
+  html_text(to, isnan(value) ? text : words_number(number, value));
+}
+
 static void put_sources(FILE *to, const struct explained *explained)
 {
   fputs("<td class=\"from\">", to);
@@ -583,7 +593,7 @@ static void put_sources(FILE *to, const struct explained *explained)
     html_text(to, k > 0 ? "; " : "");
     html_text(to, s->name);
     html_text(to, ": ");
-    html_text(to, s->target);
+    put_short(to, s->target);
     fprintf(to, " (%.2f, %.2g)", s->weight, s->distance);
   }
 }
@@ -623,7 +633,8 @@ static void put_list(const struct list *list, const struct web *web, bool are_wo
   if (are_worst) html_head(to, web->of_classes ? "probability of other classes" : "error");
   if (list->is_explained) html_head(to, "distance");
   for (size_t k = 0; k < web->n_leading && list->is_explained; k++) html_head(to, web->leading[k]);
-  if (list->is_explained) html_head(to, "predicted from: target (weight, distance)");
+  if (list->is_explained)
+    html_head(to, "predicted from, most weight first: target (weight, distance)");
   for (size_t i = 0; i < list->ranked.n; i++) put_row(list, web, i, are_worst);
   html_table_end(to);
 }

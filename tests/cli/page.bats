@@ -37,7 +37,7 @@ assert_page() {
   for text in 'category (3 levels)' 'shift of the mean' '<dt>model</dt>' '<dt>expected</dt>' 'Importance of columns' \
     'not used</dt><dd>n, class' 'the 40 rows of test.csv' 'Effect of a on' 'Effect of kind on' 'Scores by kind' \
     'Errors in standard deviations along a' 'Predicted worst' 'Farthest from all training rows' 'this page' 'MiB' \
-    'gpnn-explain importance -c 500 --repeats 1 m.gpm' 'm.gpm test.csv' '<caption>Intervals'; do
+    'gpnn-explain importance m.gpm' 'm.gpm test.csv' '<caption>Intervals'; do
     grep -qF "$text" page.html || complain "no $text"
   done
   assert_equal "$(grep -o '<svg' page.html | wc -l)" 7
@@ -91,6 +91,23 @@ assert_page() {
   grep -qF '&quot;&gt;&lt;img onerror=alert(1)&gt;' page.html
   grep -qF '&lt;i&gt;red&lt;/i&gt;' page.html
   run ! grep -qE '<(b|i)>' page.html
+}
+
+@test "scores of levels are tables, those that are cut say so, and dates are no levels" {
+  awk 'BEGIN {
+    print "level,day,x,y"
+    for (i = 1; i <= 600; i++) { k = i % 40; x = (i * 0.618034) % 1; printf "l%d,2024-%02d-%02d,%.4f,%.4f\n", k, 1 + i % 12, 1 + i % 28, x, k + i % 12 + x }
+  }' >t.csv
+  head -n 401 t.csv >train.csv
+  { head -n 1 t.csv && tail -n 200 t.csv; } >test.csv
+  gpnn -q --effort fast --one-hot level --date day --report page.html train.csv test.csv >/dev/null
+  assert_page page.html
+  grep -A 1 '<caption>Scores by level' page.html | grep -q '<th scope="col">level<th scope="col">n<th scope="col">rmse'
+  grep -q '10 further lines are not shown' page.html
+  run ! grep -q 'Scores by day' page.html
+  grep -q 'Effect of day on' page.html
+  # Nothing tells where working files were.
+  run ! grep -qE '/?[.]gpnn-[a-z0-9]{6}/' page.html
 }
 
 @test "without gnuplot there are tables, and the page says why there are no pictures" {
