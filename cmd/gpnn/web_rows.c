@@ -9,7 +9,7 @@
 #include "cmd/gpnn/check.h"
 #include "cmd/gpnn/html.h"
 #include "cmd/gpnn/report.h"
-#include "cmd/gpnn/web_private.h"
+#include "cmd/gpnn/web.h"
 #include "dataset/reader.h"
 #include "dataset/training/training.h"
 #include "table/columns.h"

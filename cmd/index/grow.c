@@ -9,8 +9,8 @@
 #include "cmd/common/open.h"
 #include "cmd/common/table.h"
 #include "cmd/index/index_private.h"
-#include "dataset/training/grown.h"
 #include "dataset/index/index.h"
+#include "dataset/training/grown.h"
 #include "dataset/transformed.h"
 
 /* ---- options ------------------------------------------------------------------------------- */

@@ -7,9 +7,8 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
-#include "dataset/layout_private.h"
 #include "dataset/missing.h"
-#include "dataset/training/grown.h"
+#include "dataset/training/grown_private.h"
 #include "dataset/training/layout_private.h"
 #include "dataset/training/training_private.h"
 #include "stats/incomplete.h"

@@ -1,15 +1,15 @@
 /*
  * grown_private: groups of rows in what grows, which are held out for calibration as a whole.
  */
-#ifndef GPNN_DATASET_GROWN_PRIVATE_H
-#define GPNN_DATASET_GROWN_PRIVATE_H
+#ifndef GPNN_DATASET_TRAINING_GROWN_PRIVATE_H
+#define GPNN_DATASET_TRAINING_GROWN_PRIVATE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/rng.h"
 #include "base/status.h"
-#include "dataset/grown.h"
+#include "dataset/training/grown.h"
 
 /* What becomes of the rows of a group. */
 enum gpnn_grown_place {

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "dataset/grown_private.h"
-#include "dataset/layout_private.h"
 #include "dataset/missing.h"
-#include "dataset/training_private.h"
+#include "dataset/training/grown_private.h"
+#include "dataset/training/layout_private.h"
+#include "dataset/training/training_private.h"
 #include "table/groups.h"
 
 /* ---- which rows belong together ------------------------------------------------------------ */
