@@ -86,16 +86,6 @@ static void fill_covariance(void *context, double *k)
   }
 }
 
-/* A column's part of the sum in equation 4.6: sum_i weight_i (x_i - here)^2. */
-GPNN_SIMD static double weighted_squares(size_t n, const double *weight, const double *x,
-                                         double here)
-{
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (size_t i = 0; i < n; i++) sum += weight[i] * (x[i] - here) * (x[i] - here);
-  return sum;
-}
-
 /* Replaces K^-1 by the weights W of equation 4.5, in n rows of one column: 'alpha' and 'r2' begin
  * at these rows, 'own' is alpha_k of the column.  Returns the sum of W r^2. */
 GPNN_SIMD static double weigh(size_t n, double scale, const double *slope, const double *alpha,
@@ -136,7 +126,7 @@ static void block_gradient(const struct block *block, double *gradient)
     if (n_lengthscales == 1) gradient[0] += sum;
     for (size_t j = 0; n_lengthscales > 1 && j < block->d; j++) {
       const double *column = scratch->columns + j * s + q;
-      gradient[block->group[j]] += weighted_squares(s - q, weight, column, column[0]);
+      gradient[block->group[j]] += gpnn_kernel_weighted_squares(s - q, weight, column, column[0]);
     }
   }
   double by_noise = 0.5 * params->covariance.noise * (trace - squares);

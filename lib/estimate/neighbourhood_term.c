@@ -78,16 +78,6 @@ static void correlate_with_centre(const struct gpnn_term *term)
 
 /* ---- derivatives by the lengthscales -------------------------------------------------- */
 
-/* sum_i weight_i (z_i - here)^2 */
-GPNN_SIMD static double weighted_squares(size_t n, const double *weight, const double *z,
-                                         double here)
-{
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (size_t i = 0; i < n; i++) sum += weight[i] * (z[i] - here) * (z[i] - here);
-  return sum;
-}
-
 /*
  * Adds to 'gradient' the contributions of pairs of rows, whose weights kernelscale g(r) dell/dA are
  * in scratch->pair, once for both triangles.
@@ -105,7 +95,7 @@ static void add_pairs(const struct gpnn_term *term, double *gradient)
     const double *z = scratch->z + j * stride, *weight = scratch->pair;
     double sum = 0;
     for (size_t b = 0; b + 1 < k; b++) {
-      sum += weighted_squares(k - 1 - b, weight, z + b + 1, z[b]);
+      sum += gpnn_kernel_weighted_squares(k - 1 - b, weight, z + b + 1, z[b]);
       weight += k - 1 - b;
     }
     gradient[term->data->group[j]] += 2 * sum;
@@ -117,7 +107,7 @@ static void add_cross(const struct gpnn_term *term, const double *weight, double
 {
   for (size_t j = 0; j < term->data->d; j++)
     gradient[term->params->covariance.n_lengthscales == 1 ? 0 : term->data->group[j]] +=
-        weighted_squares(term->k, weight, term->scratch->z + j * term->stride, 0);
+        gpnn_kernel_weighted_squares(term->k, weight, term->scratch->z + j * term->stride, 0);
 }
 
 /* ---- derivatives by the map ------------------------------------------------------------ */

@@ -434,6 +434,15 @@ GPNN_SIMD void gpnn_kernel_distances(size_t n, size_t d, size_t stride, const do
   }
 }
 
+GPNN_SIMD double gpnn_kernel_weighted_squares(size_t n, const double *weight, const double *x,
+                                              double here)
+{
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) sum += weight[i] * (x[i] - here) * (x[i] - here);
+  return sum;
+}
+
 void gpnn_kernel_fill_panels(const struct gpnn_kernel *kernel, double smoothness,
                              const struct gpnn_panel_set *set, size_t n, size_t n_rows, size_t d,
                              size_t stride, const double *columns, double *a)

@@ -86,6 +86,9 @@ const struct gpnn_kernel *gpnn_kernel_next(const struct gpnn_kernel *kernel, int
 void gpnn_kernel_distances(size_t n, size_t d, size_t stride, const double *columns,
                            const double *point, double *r2);
 
+/* sum_i weight[i] (x[i] - here)^2, of which derivatives by lengthscales are made. */
+double gpnn_kernel_weighted_squares(size_t n, const double *weight, const double *x, double here);
+
 /*
  * Fills a trapezoid, laid out for 'set', with the correlations of points i and j, i < n_rows and
  * j < n; 'columns' as in gpnn_panel_set.fill(), 'smoothness' as for

@@ -227,16 +227,6 @@ static double add_channel(struct gpnn_polya_gamma_row *row, size_t c, double *cr
   return by_scale;
 }
 
-/* sum_i weight_i (z_i - here)^2 */
-GPNN_SIMD static double weighted_squares(size_t n, const double *weight, const double *z,
-                                         double here)
-{
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (size_t i = 0; i < n; i++) sum += weight[i] * (z[i] - here) * (z[i] - here);
-  return sum;
-}
-
 /* Adds the derivatives by the logarithms of the lengthscales. */
 static void add_lengthscales(const struct gpnn_polya_gamma_row *row, const double *cross_weight,
                              double *gradient)
@@ -251,8 +241,8 @@ static void add_lengthscales(const struct gpnn_polya_gamma_row *row, const doubl
     const double *z = row->z + j * row->most, *weight = row->weight;
     double sum = 0;
     for (size_t b = 0; b < k; weight += k - 1 - b++)
-      sum += weighted_squares(k - 1 - b, weight, z + b + 1, z[b]);
-    gradient[row->data->group[j]] += weighted_squares(k, cross_weight, z, 0) + 2 * sum;
+      sum += gpnn_kernel_weighted_squares(k - 1 - b, weight, z + b + 1, z[b]);
+    gradient[row->data->group[j]] += gpnn_kernel_weighted_squares(k, cross_weight, z, 0) + 2 * sum;
   }
 }
 
