@@ -1,6 +1,7 @@
 /* Values of columns, and what they do. */
 #include "explain/effect.h"
 
+#include "explain/surrogate.h"
 #include "fixture.h"
 #include "models.h"
 #include "trained.h"
@@ -224,6 +225,46 @@ static void accumulated_effects_are_sums_of_mean_differences(void **state)
   tear_down(&s);
 }
 
+static int compare(const void *a, const void *b)
+{
+  double left = *(const double *)a, right = *(const double *)b;
+  return (left > right) - (left < right);
+}
+
+/* Of 120 rows the 1st, the 120th, and those nearest to equal distances between. */
+static void values_are_quantiles_of_the_rows(void **state)
+{
+  (void)state;
+  struct setting s;
+  struct gpnn_effect effect;
+  double sorted[N];
+  set_up(&s, 1);
+  find(&s, GPNN_EFFECT_PDP, &effect);
+  for (size_t i = 0; i < N; i++) sorted[i] = s.f.x[i * D];
+  qsort(sorted, N, sizeof *sorted, compare);
+  for (size_t v = 0; v < 6; v++)
+    assert_true(effect.points[v].value == sorted[(2 * v * (N - 1) + 5) / 10]);
+  free(effect.points);
+  tear_down(&s);
+}
+
+static void intervals_are_between_quantiles_of_draws(void **state)
+{
+  (void)state;
+  double four[] = {3, 1, 4, 2}, five[] = {50, 10, 30, 20, 40}, one[] = {7}, lower, upper;
+  gpnn_surrogate_interval(4, four, 0.5, &lower, &upper);
+  assert_near(lower, 1.75, 1e-12);
+  assert_near(upper, 3.25, 1e-12);
+  gpnn_surrogate_interval(5, five, 0.5, &lower, &upper);
+  assert_near(lower, 20, 1e-12);
+  assert_near(upper, 40, 1e-12);
+  gpnn_surrogate_interval(5, five, 0.9, &lower, &upper);
+  assert_near(lower, 12, 1e-12);
+  assert_near(upper, 48, 1e-12);
+  gpnn_surrogate_interval(1, one, 0.9, &lower, &upper);
+  assert_true(lower == 7 && upper == 7);
+}
+
 static void partial_dependence_averages_over_rows(void **state)
 {
   (void)state;
@@ -272,6 +313,8 @@ int main(void)
       cmocka_unit_test(rows_are_given_values_as_the_table_has_them),
       cmocka_unit_test(accumulated_effects_are_sums_of_mean_differences),
       cmocka_unit_test(surfaces_are_averages_over_rows_that_have_both_values),
+      cmocka_unit_test(values_are_quantiles_of_the_rows),
+      cmocka_unit_test(intervals_are_between_quantiles_of_draws),
       cmocka_unit_test(partial_dependence_averages_over_rows),
       cmocka_unit_test(threads_and_seeds),
   };

@@ -44,6 +44,10 @@ static void rows_that_others_contradict_lose_their_weight(void **state)
     if (error > 1) assert_true(noise[i] > 0.1);
     if (error < 0.05 && fabs(f.x[i]) < 1.5) assert_true(noise[i] < 0.03);
   }
+  /* Rows whose error is no larger than usual keep all of their weight. */
+  size_t n_whole = 0;
+  for (size_t i = 0; i < N; i++) n_whole += noise[i] == 0;
+  assert_true(n_whole > N / 2 && n_whole < N * 9 / 10);
   assert_ok(gpnn_row_weights_find(&view, &params, 3, again, &err));
   assert_memory_equal(noise, again, sizeof noise);
   fixture_free(&f);

@@ -181,6 +181,37 @@ static void predictions_do_not_depend_on_ranks(void **state)
   }
 }
 
+/* Where neighbours lead far beyond themselves, a mean is bounded by the targets of all rows, though
+ * few of these are neighbours of rows that are asked about alone. */
+static void the_bound_is_that_of_the_rows_of_all_ranks(void **state)
+{
+  (void)state;
+  enum { RANKS = 3, PLACES = 60 };
+  struct run run, alone;
+  size_t n_above = 0;
+  double most = -INFINITY;
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 4, GPNN_RNG_TEST);
+  run_init(&run, RANKS);
+  for (size_t i = 0; i < run.dataset->n; i++) most = fmax(most, run.dataset->y[i]);
+  run.parameters = "kernel\trbf\nlengthscale\t3\nkernelscale\t100\nnoise\t1e-5\nneighbours\t12\n"
+                   "likelihood\tstudent\nscale\t1\ndegrees\t5\n";
+  ranks_run(RANKS, deal, &run);
+  for (size_t place = 0; place < PLACES; place++) {
+    double x[3] = {0};
+    for (size_t j = 0; j < 3; j++) x[j] = 2 * gpnn_rng_normal(&rng);
+    for (size_t i = 0; i < 3 * N_NEW; i++) run.x[i] = x[i % 3];
+    alone = run;
+    assert_ok(predict(&alone, run.dataset, NULL, &err));
+    ranks_run(RANKS, predict_shards, &run);
+    assert_int_equal(run.status[0], GPNN_OK);
+    assert_memory_equal(run.mean, alone.mean, sizeof run.mean);
+    n_above += run.mean[0] > most;
+  }
+  assert_true(n_above > 0);
+  run_release(&run, RANKS);
+}
+
 static void what_shards_cannot_have_is_refused_on_all_ranks(void **state)
 {
   (void)state;
@@ -217,6 +248,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(predictions_do_not_depend_on_ranks),
+      cmocka_unit_test(the_bound_is_that_of_the_rows_of_all_ranks),
       cmocka_unit_test(what_shards_cannot_have_is_refused_on_all_ranks),
       cmocka_unit_test(shards_of_another_number_of_ranks_are_refused),
   };
