@@ -39,6 +39,59 @@ static void codes_are_shrunken_means(void **state)
   gpnn_training_release(&training);
 }
 
+/* Nothing is learnt from rows that are held out, be it only the mean of all targets. */
+static void codes_are_those_of_training_rows(void **state)
+{
+  (void)state;
+  enum { ALL = 90, LEVELS = 3 };
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  char text[ALL * 20];
+  double n[LEVELS] = {0}, sum[LEVELS] = {0}, mean = 0, squares = 0;
+  int length = sprintf(text, "c\tx\ty\n");
+  for (int i = 0; i < ALL; i++)
+    length += sprintf(text + length, "l%d\t%d\t%d\n", i * i % 7 % 3, i * 37 % 101, i);
+  train(&training, text, &coded, GPNN_SCALING_NONE, 30);
+  const struct gpnn_dataset *dataset = &training.dataset;
+  const struct gpnn_column *column = &dataset->schema.inputs[0];
+  assert_int_equal(dataset->n, 60);
+  for (size_t k = 0; k < dataset->n; k++) {
+    long i = lround(dataset->y[k] * dataset->scaling.y_sd + dataset->scaling.y_mean);
+    n[i * i % 7 % 3]++;
+    sum[i * i % 7 % 3] += (double)i;
+    mean += (double)i / 60;
+    squares += (double)(i * i) / 60;
+  }
+  double sd = sqrt(squares - mean * mean);
+  for (int l = 0; l < LEVELS; l++) {
+    char name[8];
+    sprintf(name, "l%d", l);
+    assert_near(column->codes[find_level(column, name)],
+                (sum[l] - n[l] * mean) / sd / (n[l] + column->shrinkage), 1e-10);
+  }
+  gpnn_training_release(&training);
+}
+
+static double shrinkage_of(const char *text)
+{
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  train(&training, text, &coded, GPNN_SCALING_NONE, 0);
+  double shrinkage = training.dataset.schema.inputs[0].shrinkage;
+  gpnn_training_release(&training);
+  return shrinkage;
+}
+
+static void shrinkage_has_bounds(void **state)
+{
+  (void)state;
+  /* Levels that are nothing but far apart; those that hardly differ; and those of a row each. */
+  const char *apart = "c\tx\ty\na\t1\t0\na\t2\t0.01\nb\t3\t9\nb\t4\t9.01\nc\t5\t4\nc\t7\t4.01\n";
+  const char *alike = "c\tx\ty\na\t1\t-1\na\t2\t1\nb\t3\t0.415\nb\t4\t2.415\n";
+  const char *alone = "c\tx\ty\na\t1\t-1\nb\t2\t1\nd\t3\t0.4\ne\t4\t2.4\n";
+  assert_near(shrinkage_of(apart), 0.5, 0);
+  assert_near(shrinkage_of(alike), 1000, 0);
+  assert_near(shrinkage_of(alone), 1000, 0);
+}
+
 static double correlation(size_t n, const double *a, const double *b)
 {
   double mean[2] = {0, 0}, aa = 0, bb = 0, ab = 0;
@@ -156,6 +209,22 @@ static void rows_of_a_group_do_not_see_each_other(void **state)
   gpnn_training_release(&training);
 }
 
+/* Nor do rows that are copies of each other: of levels of one row each, which stands twice, nothing
+ * is learnt. */
+static void copies_of_a_row_do_not_see_each_other(void **state)
+{
+  (void)state;
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  char *text = malloc(1 << 20);
+  int length = sprintf(text, "c\tx\ty\n");
+  for (int i = 0; i < 200; i++)
+    length += sprintf(text + length, "l%d\t%d\t%d\n", i % 100, i % 100 * 37 % 101, i % 100);
+  train(&training, text, &coded, GPNN_SCALING_SCALE, 0);
+  assert_int_equal(training.dataset.d, 1);
+  free(text);
+  gpnn_training_release(&training);
+}
+
 static void of_two_classes_a_code_is_a_share(void **state)
 {
   (void)state;
@@ -198,11 +267,14 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(codes_are_shrunken_means),
+      cmocka_unit_test(codes_are_those_of_training_rows),
+      cmocka_unit_test(shrinkage_has_bounds),
       cmocka_unit_test(a_training_row_does_not_see_its_own_target),
       cmocka_unit_test(levels_that_training_has_not_seen_are_missing),
       cmocka_unit_test(or_have_the_code_of_the_mean_where_rows_may_lack_nothing),
       cmocka_unit_test(a_missing_cell_is_no_level),
       cmocka_unit_test(rows_of_a_group_do_not_see_each_other),
+      cmocka_unit_test(copies_of_a_row_do_not_see_each_other),
       cmocka_unit_test(of_two_classes_a_code_is_a_share),
       cmocka_unit_test(what_has_no_mean_to_code_by_is_refused),
   };
