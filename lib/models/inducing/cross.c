@@ -4,6 +4,7 @@
 
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
+#include "linalg/cholesky.h"
 
 enum gpnn_status gpnn_cross_new(struct gpnn_cross *cross, const struct gpnn_cross_problem *problem,
                                 struct gpnn_error *err)
@@ -111,6 +112,34 @@ void gpnn_cross_fill(const struct gpnn_cross *cross, const struct gpnn_cross_poi
     gpnn_cross_covariances(cross, points, first, n, false, tile);
     memcpy(k + first * m, tile->k, n * m * sizeof *k);
   }
+}
+
+/* Kuu with jitter, its lower triangle. */
+struct kuu {
+  const struct gpnn_cross *cross;
+  const struct gpnn_cross_tile *tile;
+  double jitter;
+};
+
+static void fill_kuu(void *context, double *k)
+{
+  const struct kuu *kuu = context;
+  const struct gpnn_cross_points points = gpnn_cross_inducing(kuu->cross);
+  size_t m = kuu->cross->problem.m;
+  gpnn_cross_fill(kuu->cross, &points, kuu->tile, k);
+  for (size_t j = 0; j < m; j++) k[j * m + j] += kuu->jitter * kuu->cross->kernelscale;
+}
+
+enum gpnn_status gpnn_cross_factor(const struct gpnn_cross *cross,
+                                   const struct gpnn_cross_tile *tile, double jitter,
+                                   double *factor, struct gpnn_error *err)
+{
+  struct kuu kuu = {cross, tile, jitter};
+  size_t m = cross->problem.m;
+  fill_kuu(&kuu, factor);
+  enum gpnn_status status =
+      gpnn_cholesky_factor(m, factor, NULL, cross->kernelscale, fill_kuu, &kuu, NULL, err);
+  return status == GPNN_OK ? GPNN_OK : gpnn_prefix(err, status, "%zu inducing points", m);
 }
 
 /* Sums of the rows and of the columns of P, n by m. */

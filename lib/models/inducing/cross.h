@@ -93,6 +93,14 @@ size_t gpnn_cross_tile_rows(size_t n, size_t tile);
 void gpnn_cross_fill(const struct gpnn_cross *cross, const struct gpnn_cross_points *points,
                      const struct gpnn_cross_tile *tile, double *k);
 
+/* Writes to 'factor' (m by m) that of the covariance of the inducing inputs, with 'jitter' times
+ * the kernel scale added to its diagonal.  GPNN_ENUMERIC: it is not positive definite even with the
+ * jitter of linalg/cholesky.h. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_cross_factor(const struct gpnn_cross *cross,
+                                                   const struct gpnn_cross_tile *tile,
+                                                   double jitter, double *factor,
+                                                   struct gpnn_error *err);
+
 /*
  * After gpnn_cross_covariances() of n rows, adds to 'gradient' (n_lengthscales) the sum over rows i
  * and inducing inputs j of adjoint_ij slope_ij (x_il - z_jl)^2 / lengthscale_l^2, by expanding the

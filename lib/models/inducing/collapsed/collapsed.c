@@ -82,27 +82,6 @@ enum gpnn_status gpnn_collapsed_new(struct gpnn_collapsed **collapsed,
   return status;
 }
 
-/* ---- the inducing inputs ------------------------------------------------------------------ */
-
-/* Kuu, its lower triangle. */
-static void fill_inducing(void *collapsed, double *k)
-{
-  struct gpnn_collapsed *c = collapsed;
-  const struct gpnn_cross_points points = gpnn_cross_inducing(&c->cross);
-  size_t m = c->cross.problem.m;
-  gpnn_cross_fill(&c->cross, &points, &c->tile[0], k);
-  for (size_t j = 0; j < m; j++) k[j * m + j] += c->data.jitter * c->cross.kernelscale;
-}
-
-static enum gpnn_status factor_inducing(struct gpnn_collapsed *c, struct gpnn_error *err)
-{
-  size_t m = c->cross.problem.m;
-  fill_inducing(c, c->factor);
-  enum gpnn_status status =
-      gpnn_cholesky_factor(m, c->factor, NULL, c->cross.kernelscale, fill_inducing, c, NULL, err);
-  return status == GPNN_OK ? GPNN_OK : gpnn_prefix(err, status, "%zu inducing points", m);
-}
-
 /* ---- rows --------------------------------------------------------------------------------- */
 
 /* A block of rows. */
@@ -290,7 +269,8 @@ enum gpnn_status gpnn_collapsed_bound(struct gpnn_collapsed *collapsed,
   double value = 0;
   c->parameters = *parameters;
   gpnn_cross_set(&c->cross, parameters->lengthscale, parameters->kernelscale);
-  enum gpnn_status status = factor_inducing(c, err);
+  enum gpnn_status status =
+      gpnn_cross_factor(&c->cross, &c->tile[0], c->data.jitter, c->factor, err);
   if (status != GPNN_OK) return status;
   sum_rows(c);
   status = solve(c, &value, err);

@@ -85,27 +85,14 @@ static enum gpnn_status prepare(struct svgp *s, const struct gpnn_cross_problem 
 
 /* ---- inducing points ---------------------------------------------------------------------- */
 
-/* Kuu, its lower triangle. */
-static void fill_inducing(void *svgp, double *k)
-{
-  struct svgp *s = svgp;
-  const struct gpnn_cross_points points = gpnn_cross_inducing(&s->cross);
-  size_t m = s->cross.problem.m;
-  gpnn_cross_fill(&s->cross, &points, &s->tile[0], k);
-  for (size_t j = 0; j < m; j++) k[j * m + j] += s->data->jitter * s->cross.kernelscale;
-}
-
 static enum gpnn_status set_parameters(struct svgp *s, const double *log_parameters,
                                        struct gpnn_error *err)
 {
-  size_t m = s->cross.problem.m, width = s->cross.problem.n_lengthscales;
+  size_t width = s->cross.problem.n_lengthscales;
   for (size_t l = 0; l < width; l++) s->lengthscale[l] = exp(log_parameters[l]);
   s->noise = exp(log_parameters[width + 1]);
   gpnn_cross_set(&s->cross, s->lengthscale, exp(log_parameters[width]));
-  fill_inducing(s, s->factor);
-  enum gpnn_status status =
-      gpnn_cholesky_factor(m, s->factor, NULL, s->cross.kernelscale, fill_inducing, s, NULL, err);
-  return status == GPNN_OK ? GPNN_OK : gpnn_prefix(err, status, "%zu inducing points", m);
+  return gpnn_cross_factor(&s->cross, &s->tile[0], s->data->jitter, s->factor, err);
 }
 
 /* ---- blocks of rows ----------------------------------------------------------------------- */
