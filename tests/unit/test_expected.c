@@ -1,6 +1,7 @@
 /* How good predictions of new rows will be, by rows whose targets are known. */
 #include "assess/crossfit.h"
 #include "assess/expected.h"
+#include "class_rows.h"
 #include "dataset/missing.h"
 #include "fixture.h"
 #include "models.h"
@@ -27,10 +28,10 @@ static enum gpnn_status find(const struct fixture *f, const struct gpnn_paramete
 /* The root of the mean squared error of 'n' rows in units of the table, and how many of them are
  * within 'half' standard deviations. */
 static double rmse_of(const struct gpnn_model *model, size_t n, const double *x, const double *y,
-                      const int64_t *self, double half, double *coverage)
+                      const int64_t *self, const double *noise, double half, double *coverage)
 {
   const struct gpnn_predict_options options = {.units = GPNN_UNITS_STANDARD};
-  const struct gpnn_predict_rows rows = {.n = n, .x = x, .self = self};
+  const struct gpnn_predict_rows rows = {.n = n, .x = x, .self = self, .noise = noise};
   struct gpnn_predictor *predictor = NULL;
   struct gpnn_counts counts = {0};
   double *mean = gpnn_alloc(n, 1, sizeof *mean), *sd = gpnn_alloc(n, 1, sizeof *sd);
@@ -64,7 +65,7 @@ static void rows_held_out_are_scored_in_units_of_the_target(void **state)
   assert_int_equal(expected.scores.n, C);
   assert_near(expected.unit, 2, 0);
   assert_ok(make_model(&model, f.data, &params, 0, 1, &err));
-  double rmse = rmse_of(model, C, f.cx, f.cy, NULL, 1.959963984540054, &coverage);
+  double rmse = rmse_of(model, C, f.cx, f.cy, NULL, NULL, 1.959963984540054, &coverage);
   assert_near(expected.scores.rmse, rmse, 1e-10 * rmse);
   assert_near(expected.scores.coverage[0], coverage, 1e-12);
   gpnn_model_free(model);
@@ -111,7 +112,38 @@ static void without_rows_held_out_each_training_row_is_left_out(void **state)
   assert_int_equal(expected.on, GPNN_EXPECTED_LEFT_OUT);
   assert_int_equal(expected.scores.n, N);
   assert_ok(make_model(&model, f.data, &params, 0, 1, &err));
-  double rmse = rmse_of(model, N, f.x, f.y, self, 1.959963984540054, &coverage);
+  double rmse = rmse_of(model, N, f.x, f.y, self, NULL, 1.959963984540054, &coverage);
+  assert_near(expected.scores.rmse, rmse, 1e-10 * rmse);
+  assert_near(expected.scores.coverage[0], coverage, 1e-12);
+  gpnn_model_free(model);
+  fixture_free(&f);
+}
+
+/* Each with its own noise, whatever the order in which they are drawn. */
+static void rows_left_out_have_their_own_noise(void **state)
+{
+  (void)state;
+  enum { N = 90 };
+  struct fixture f;
+  struct gpnn_expected expected;
+  struct gpnn_model *model = NULL;
+  double noise[N], in_units[N], coverage;
+  int64_t self[N];
+  fixture_new(&f, N, 2, 0, 1);
+  for (size_t i = 0; i < N; i++) {
+    self[i] = (int64_t)i;
+    noise[i] = i % 2 == 0 ? 0.5 : 1e-4;
+    in_units[i] = 4 * noise[i]; /* the fixture's standard deviation is 2 */
+  }
+  struct gpnn_dataset dataset = *f.data;
+  dataset.noise = noise;
+  const struct gpnn_parameters params = make_parameters(15);
+  const struct gpnn_channel channel = {&dataset, &params};
+  const struct gpnn_model_options options = {.threads = 1};
+  assert_ok(gpnn_expected_scores(1, &channel, 0, &dataset, &usual, &expected, &err));
+  assert_int_equal(expected.on, GPNN_EXPECTED_LEFT_OUT);
+  assert_ok(gpnn_model_new(&model, 1, &channel, &options, &err));
+  double rmse = rmse_of(model, N, f.x, f.y, self, in_units, 1.959963984540054, &coverage);
   assert_near(expected.scores.rmse, rmse, 1e-10 * rmse);
   assert_near(expected.scores.coverage[0], coverage, 1e-12);
   gpnn_model_free(model);
@@ -144,11 +176,41 @@ static void rows_left_out_lack_what_they_lacked(void **state)
   assert_ok(gpnn_expected_scores(1, &channel, 0, &dataset, &usual, &expected, &err));
   const struct gpnn_model_options options = {.threads = 1};
   assert_ok(gpnn_model_new(&model, 1, &channel, &options, &err));
-  double rmse = rmse_of(model, N, x, f.y, self, 1.959963984540054, &coverage);
+  double rmse = rmse_of(model, N, x, f.y, self, NULL, 1.959963984540054, &coverage);
   assert_near(expected.scores.rmse, rmse, 1e-10 * rmse);
   assert_near(expected.scores.coverage[0], coverage, 1e-12);
   gpnn_model_free(model);
   fixture_free(&f);
+}
+
+/* Probabilities of classes are those that calibration makes of the model's. */
+static void classes_are_scored_by_tempered_probabilities(void **state)
+{
+  (void)state;
+  enum { K = 3 };
+  struct class_rows r;
+  struct gpnn_expected expected;
+  struct gpnn_model *model = NULL;
+  struct gpnn_counts counts = {0};
+  int64_t self[CLASS_ROWS];
+  double p[CLASS_ROWS * K], nll = 0;
+  class_rows_init(&r, K, 20);
+  r.params.calibration.temperature = 1.7;
+  const struct gpnn_channel channel = {&r.dataset, &r.params};
+  const struct gpnn_model_options options = {.threads = 1};
+  for (size_t i = 0; i < CLASS_ROWS; i++) self[i] = (int64_t)i;
+  const struct gpnn_query query = {.n = CLASS_ROWS, .x = r.x, .self = self};
+  assert_ok(gpnn_model_new(&model, 1, &channel, &options, &err));
+  assert_ok(gpnn_model_classify(model, 0, &query, p, NULL, &counts, &err));
+  for (size_t i = 0; i < CLASS_ROWS; i++) {
+    double sum = 0;
+    for (size_t c = 0; c < K; c++) sum += pow(p[i * K + c], 1.7);
+    nll -= log(pow(p[i * K + (size_t)r.y[i]], 1.7) / sum) / CLASS_ROWS;
+  }
+  assert_ok(gpnn_expected_scores(1, &channel, 0, &r.dataset, &usual, &expected, &err));
+  assert_true(expected.of_classes && expected.on == GPNN_EXPECTED_LEFT_OUT);
+  assert_near(expected.classes.nll, nll, 1e-9);
+  gpnn_model_free(model);
 }
 
 /* Parameters that the fit made from all rows are estimated again without the rows that are scored.
@@ -181,7 +243,7 @@ static void rows_that_the_fit_knows_are_scored_by_parameters_that_do_not(void **
   assert_ok(gpnn_crossfit_new(&crossfit, 1, &channel, &model_options, N, 1, &err));
   for (int64_t i = 0; i < N; i++) {
     const struct gpnn_model *model = gpnn_crossfit_model(crossfit, gpnn_crossfit_fold(crossfit, i));
-    double rmse = rmse_of(model, 1, f.x + 3 * i, f.y + i, &i, 2, &coverage);
+    double rmse = rmse_of(model, 1, f.x + 3 * i, f.y + i, &i, NULL, 2, &coverage);
     squares += rmse * rmse;
   }
   assert_near(expected.scores.rmse, sqrt(squares / N), 1e-10);
@@ -200,7 +262,9 @@ int main(void)
       cmocka_unit_test(rows_held_out_are_scored_in_units_of_the_target),
       cmocka_unit_test(parts_are_rows_dealt_in_turn),
       cmocka_unit_test(without_rows_held_out_each_training_row_is_left_out),
+      cmocka_unit_test(rows_left_out_have_their_own_noise),
       cmocka_unit_test(rows_left_out_lack_what_they_lacked),
+      cmocka_unit_test(classes_are_scored_by_tempered_probabilities),
       cmocka_unit_test(rows_that_the_fit_knows_are_scored_by_parameters_that_do_not),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
