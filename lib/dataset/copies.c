@@ -33,12 +33,20 @@ static uint64_t hash_row(size_t d, const double *x, double y)
   return isnan(y) ? h : add_number(h, y);
 }
 
+/* A hash of one number of a row alone, its target if it has one. */
+static uint64_t hash_number(double first_input, double y)
+{
+  return add_number(0, isnan(y) ? first_input : y);
+}
+
 enum gpnn_status gpnn_copies_add(struct gpnn_copies *copies, const struct gpnn_dataset *dataset,
                                  const double *x, double y, struct gpnn_error *err)
 {
   if (copies->n == GPNN_COPIES_ROWS) return GPNN_OK;
-  if (!gpnn_grow(&copies->hash, &copies->capacity, copies->n + 1, sizeof *copies->hash))
+  if (!gpnn_grow(&copies->hash, &copies->capacity, copies->n + 1, sizeof *copies->hash) ||
+      !gpnn_grow(&copies->key, &copies->key_capacity, copies->n + 1, sizeof *copies->key))
     return gpnn_fail_memory(err, "to find training rows among the rows");
+  copies->key[copies->n] = hash_number(x[0], y);
   copies->hash[copies->n++] = hash_row(dataset->d, x, y);
   return GPNN_OK;
 }
@@ -81,6 +89,48 @@ static uint64_t hash_training_row(const struct gpnn_dataset *dataset, size_t i, 
   return hash_row(dataset->d, x, has_target ? dataset->y[i] : NAN);
 }
 
+/* Which hashes of one number there are, so that most training rows need not be looked at whole: a
+ * bit for each value of the lowest bits. */
+struct sieve {
+  uint64_t *words; /* owned */
+};
+
+enum { SIEVE_BITS = 1 << 22 };
+
+static void sieve_add(struct sieve *sieve, uint64_t key)
+{
+  sieve->words[key % SIEVE_BITS / 64] |= (uint64_t)1 << key % 64;
+}
+
+/* The same of training row 'i'; true if what it lacked was filled in, so that this is not known. */
+static bool find_key(const struct gpnn_dataset *dataset, size_t i, bool has_target, uint64_t *key)
+{
+  double y = has_target ? dataset->y[i] : NAN;
+  *key = hash_number(dataset->x[i * dataset->d], y);
+  return isnan(y) && dataset->lacks != NULL;
+}
+
+/* False: the training row is none of those sought. */
+static bool may_be_among(const struct sieve *sieve, const struct gpnn_dataset *dataset, size_t i,
+                         bool has_target)
+{
+  uint64_t key;
+  return find_key(dataset, i, has_target, &key) ||
+         (sieve->words[key % SIEVE_BITS / 64] >> key % 64 & 1) != 0;
+}
+
+/* Counts for each entry how many training rows have its hash. */
+static void count_training(const struct gpnn_dataset *dataset, const struct sieve *sieve,
+                           bool has_target, size_t n, struct entry *entries, double *x)
+{
+  for (size_t i = 0; i < dataset->n; i++) {
+    if (!may_be_among(sieve, dataset, i, has_target)) continue;
+    const struct entry key = {.hash = hash_training_row(dataset, i, has_target, x)};
+    struct entry *found = bsearch(&key, entries, n, sizeof key, compare_entries);
+    if (found != NULL) found->n_training++;
+  }
+}
+
 /* Adds up the entries, into all but the numbers of rows. */
 static void sum_up(size_t n, const struct entry *entries, struct gpnn_copies_report *report)
 {
@@ -100,25 +150,28 @@ enum gpnn_status gpnn_copies_count(const struct gpnn_copies *copies,
   if (n == 0) return GPNN_OK;
   struct entry *entries = gpnn_alloc(n + drawn, 1, sizeof *entries);
   double *x = gpnn_alloc(dataset->d, 1, sizeof *x);
-  if (entries == NULL || x == NULL) {
-    free(entries);
-    free(x);
-    return gpnn_fail_memory(err, "to find training rows among the rows");
+  struct sieve sieve = {gpnn_alloc(SIEVE_BITS / 64, 1, sizeof *sieve.words)};
+  bool enough = entries != NULL && x != NULL && sieve.words != NULL;
+  for (size_t i = 0; i < n && enough; i++) {
+    entries[i] = (struct entry){.hash = copies->hash[i], .n = 1};
+    sieve_add(&sieve, copies->key[i]);
   }
-  for (size_t i = 0; i < n; i++) entries[i] = (struct entry){.hash = copies->hash[i], .n = 1};
-  for (size_t i = 0; i < drawn; i++)
+  for (size_t i = 0; i < drawn && enough; i++) {
+    uint64_t key;
     entries[n + i] =
         (struct entry){.hash = hash_training_row(dataset, i * step, has_target, x), .n_drawn = 1};
-  size_t n_entries = merge_entries(n + drawn, entries);
-  for (size_t i = 0; i < dataset->n; i++) {
-    const struct entry key = {.hash = hash_training_row(dataset, i, has_target, x)};
-    struct entry *found = bsearch(&key, entries, n_entries, sizeof key, compare_entries);
-    if (found != NULL) found->n_training++;
+    (void)find_key(dataset, i * step, has_target, &key);
+    sieve_add(&sieve, key);
   }
-  sum_up(n_entries, entries, report);
+  if (enough) {
+    size_t n_entries = merge_entries(n + drawn, entries);
+    count_training(dataset, &sieve, has_target, n_entries, entries, x);
+    sum_up(n_entries, entries, report);
+  }
   free(entries);
   free(x);
-  return GPNN_OK;
+  free(sieve.words);
+  return enough ? GPNN_OK : gpnn_fail_memory(err, "to find training rows among the rows");
 }
 
 bool gpnn_copies_exceed_chance(const struct gpnn_copies_report *report)
@@ -136,5 +189,6 @@ bool gpnn_copies_exceed_chance(const struct gpnn_copies_report *report)
 void gpnn_copies_release(struct gpnn_copies *copies)
 {
   free(copies->hash);
+  free(copies->key);
   *copies = (struct gpnn_copies){0};
 }

@@ -26,8 +26,8 @@
 enum { GPNN_COPIES_ROWS = 100000 };
 
 struct gpnn_copies {
-  size_t n, capacity;
-  uint64_t *hash; /* owned */
+  size_t n, capacity, key_capacity;
+  uint64_t *hash, *key; /* owned; n: of a row, and of one of its numbers */
 };
 
 /* Adds a row to predict: 'x' (d numbers, NaN where it lacks an input) and target 'y', both
