@@ -131,6 +131,7 @@ static enum gpnn_status write(const struct cli *cli, const struct index_argument
   options.kind = was.report.kind;
   options.recall = gpnn_search_recall_again(&was.report);
   if (was.report.neighbours > 0) options.neighbours = was.report.neighbours;
+  options.effort = was.report.effort;
   options.seed = rows->seed;
   options.lengthscale = was.metric.lengthscale;
   options.rotation = was.metric.rotation;

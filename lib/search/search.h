@@ -65,14 +65,13 @@ struct gpnn_search_options {
   bool brief;             /* few queries are expected: build quickly rather than search quickly */
   const double *rotation; /* d by d, row-major, or NULL: none.  Copied. */
   struct gpnn_mapping mapping; /* that the rows lie in, if any: what was read is evicted */
+  size_t effort; /* of a search over nearly the same rows, near which that of this one is sought
+                    first; 0: none */
 };
 
-#define GPNN_SEARCH_OPTIONS_INIT                          \
-  {                                                       \
-    GPNN_SEARCH_AUTO, 0.99, 400, NULL, 1, 1, false, NULL, \
-    {                                                     \
-      NULL, 0                                             \
-    }                                                     \
+#define GPNN_SEARCH_OPTIONS_INIT                                       \
+  {                                                                    \
+    GPNN_SEARCH_AUTO, 0.99, 400, NULL, 1, 1, false, NULL, {NULL, 0}, 0 \
   }
 
 /* What was built, and its measurements on a sample of queries. */

@@ -128,7 +128,7 @@ static void report_measure(struct gpnn_search *search, const struct trial *trial
 
 /* Which efforts to try. */
 struct efforts {
-  size_t first, most;
+  size_t first, most, guess; /* the last may be 0: there is none */
   double worth; /* an effort that looks at more than this fraction of the rows is not useful */
   const struct measure *at_most; /* the measurement of 'most' if it was made already, or NULL */
 };
@@ -144,13 +144,36 @@ static enum gpnn_status measure_once(struct trial *trial, struct gpnn_search *se
   return GPNN_OK;
 }
 
+/* Tries the guess, and whether one less would do: '*low' does not reach 'recall', and '*high',
+ * which came to '*best', does unless it is to be raised. */
+static enum gpnn_status try_guess(struct trial *trial, struct gpnn_search *search, double recall,
+                                  const struct efforts *efforts, size_t *low, size_t *high,
+                                  struct measure *best, struct gpnn_error *err)
+{
+  struct measure less = {0};
+  enum gpnn_status status = measure(trial, search, efforts->guess, best, err);
+  *high = efforts->guess;
+  if (status != GPNN_OK || best->recall < recall || *high == 1) return status;
+  status = measure(trial, search, *high - 1, &less, err);
+  if (less.recall < recall) {
+    *low = *high - 1;
+  } else {
+    *best = less;
+    --*high;
+  }
+  return status;
+}
+
 /* Sets and reports the least effort that reaches 'recall', or else the greatest that was tried. */
 static enum gpnn_status find_effort(struct trial *trial, struct gpnn_search *search, double recall,
                                     struct efforts efforts, struct gpnn_error *err)
 {
   struct measure found = {0}, best = {0};
   size_t low = 0, high = efforts.first; /* 'low' does not reach it */
-  enum gpnn_status status = measure_once(trial, search, &efforts, high, &best, err);
+  bool has_guess = efforts.guess > 0 && efforts.guess < efforts.most;
+  enum gpnn_status status =
+      has_guess ? try_guess(trial, search, recall, &efforts, &low, &high, &best, err)
+                : measure_once(trial, search, &efforts, high, &best, err);
   while (status == GPNN_OK && best.recall < recall && high < efforts.most &&
          best.visited <= efforts.worth) {
     low = high;
@@ -204,7 +227,8 @@ static enum gpnn_status tune_faiss(struct gpnn_search *search, enum gpnn_search_
                               threads, err);
   size_t most = has_lists ? search->report.n_lists : GPNN_FAISS_BEAM_MOST;
   if (status == GPNN_OK)
-    status = find_effort(&trial, search, options->recall, (struct efforts){1, most, 1, NULL}, err);
+    status = find_effort(&trial, search, options->recall,
+                         (struct efforts){1, most, options->effort, 1, NULL}, err);
   gpnn_arrays_free(trial.arrays);
   return status;
 }
@@ -278,7 +302,7 @@ static enum gpnn_status tune_tree(struct gpnn_search *search,
       !is_cheap(points, work, trial.k)) {
     double worth = worthwhile(points, work, trial.k);
     status = find_effort(&trial, search, options->recall,
-                         (struct efforts){WHOLE / 2, WHOLE, worth, &whole}, err);
+                         (struct efforts){WHOLE / 2, WHOLE, options->effort, worth, &whole}, err);
     const struct gpnn_search_report *report = &search->report;
     double worth_of_rows = worth * (double)points->n_distinct / (double)points->n;
     if (status == GPNN_OK &&

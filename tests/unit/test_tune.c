@@ -126,6 +126,31 @@ static void a_graph_reaches_its_recall(void **state)
   free(x);
 }
 
+static void wherever_it_is_sought_first_the_least_effort_is_found(void **state)
+{
+  (void)state;
+  enum { N = 60000, D = 8 };
+  double *x = normal_rows(N, D, 9);
+  struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
+  options.kind = GPNN_SEARCH_TREE;
+  options.neighbours = 10;
+  options.recall = 0.9;
+  options.threads = 2;
+  size_t least = 0;
+  for (int i = 0; i < 7; i++) {
+    struct gpnn_search *search = NULL;
+    options.effort = i == 0 ? 0 : least + (size_t)(const int[]){0, 0, 1, 9, 100, -1, -9}[i];
+    assert_ok(gpnn_search_build(&search, N, D, x, &options, &err));
+    const struct gpnn_search_report *report = gpnn_search_describe(search);
+    if (i == 0) least = report->effort;
+    assert_true(least > 9 && least < 90);
+    assert_int_equal(report->effort, least);
+    assert_true(report->recall >= 0.9);
+    gpnn_search_free(search);
+  }
+  free(x);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -136,6 +161,7 @@ int main(void)
       cmocka_unit_test(a_small_tree_is_not_tuned_nor_a_middling_one_for_few_queries),
       cmocka_unit_test(a_tree_that_looks_at_nearly_all_rows_is_exact),
       cmocka_unit_test(a_graph_reaches_its_recall),
+      cmocka_unit_test(wherever_it_is_sought_first_the_least_effort_is_found),
   };
   gpnn_blas_single_thread();
   return cmocka_run_group_tests(tests, NULL, NULL);
