@@ -280,12 +280,12 @@ static void look_at(const struct opened *opened, struct decision *decision)
 
 /* Finds out whether old rows are better forgotten. */
 static enum gpnn_status look_back(const struct job *job, const struct findings *findings,
-                                  const struct worst *worst, struct decision *decision,
-                                  struct gpnn_error *err)
+                                  const struct worst *worst, const char *scores,
+                                  struct decision *decision, struct gpnn_error *err)
 {
   const struct opened *opened = &findings->opened;
   const struct gpnn_dataset *rows = gpnn_index_dataset(opened->index);
-  size_t n = rows->n + rows->n_calibration, used = strlen(decision->why), kept = n;
+  size_t n = rows->n + rows->n_calibration, kept = n;
   const char **names = gpnn_alloc(opened->n, 1, sizeof *names);
   if (names == NULL) return gpnn_fail_memory(err, "for the targets");
   for (size_t t = 0; t < opened->n; t++) names[t] = opened->channels[t].dataset->schema.target.name;
@@ -301,10 +301,13 @@ static enum gpnn_status look_back(const struct job *job, const struct findings *
                                      .names = names};
   enum gpnn_status status = forget_find(&trial, &kept, err);
   decision->n_forgotten = n - kept;
-  if (kept < n)
-    snprintf(decision->why + used, sizeof decision->why - used,
-             "; the newest %zu of %zu rows predict better, and the others are forgotten", kept, n);
   free(names);
+  if (status != GPNN_OK || kept == n) return status;
+  decision->fits = decision->starts;
+  snprintf(decision->why, sizeof decision->why,
+           "%s: the newest %zu of %zu rows predict better, so the others are forgotten, and "
+           "parameters are %s",
+           scores, kept, n, decision->fits ? "estimated again" : "calibrated");
   return status;
 }
 
@@ -334,8 +337,8 @@ static enum gpnn_status decide(const struct job *job, struct decision *decision,
     decision->fits = of_rows || (is_single && (is_worse || are_few));
     snprintf(decision->why, sizeof decision->why, "%s: %s", scores,
              consequence(is_worse, are_few, is_single, of_rows));
-    if (is_automatic(job) && is_worse && !of_rows)
-      status = look_back(job, &findings, &worst, decision, err);
+    if (is_automatic(job) && worst.n > 0 && !of_rows)
+      status = look_back(job, &findings, &worst, scores, decision, err);
   }
   if (status == GPNN_OK) report_decision(job, &findings, &worst, decision);
   findings_release(&findings);

@@ -81,7 +81,7 @@ make_house() {
   gpnn --effort fast --update m.gpm --forget auto --json other.tsv 2>report.json
   awk -f "$GPNN_ROOT/tests/cli/json.awk" report.json >report.txt
   assert_equal "$(value forgotten-rows report.txt)" 2538
-  value reason report.txt | grep -q 'estimated again; the newest 362 of 2900 rows predict better, and the others are forgotten$'
+  value reason report.txt | grep -q ': the newest 362 of 2900 rows predict better, so the others are forgotten, and parameters are estimated again$'
   cmp step.gpm m.gpm
   # Not where the new rows are as usual, nor where their targets are wrong: then a vague model has higher densities.
   night 5 200 1.3 >usual.tsv
