@@ -365,23 +365,32 @@ static enum gpnn_status draw_block(const struct drawing *drawing, size_t n_given
 
 /* ---- more rows than are drawn at once ----------------------------------------------------- */
 
-/* Writes the 'n_given' of the 'begin' rows before a block that are nearest to its centre, and then
- * the block's 'n' rows, to 'row'. */
+/* Rows from all over that come first, and that all others are given: otherwise a smooth function
+ * would be extrapolated, block after block, from draws that are only nearly those of one function,
+ * and errors would grow without bound. */
+static size_t n_spread(const struct drawing *drawing)
+{
+  return drawing->whole / 4;
+}
+
+/* Writes those of the 'begin' rows before a block that it is given, the first and the nearest to
+ * its centre, 'n_given' of them, and then the block's 'n' rows, to 'row'. */
 static void choose_given(const struct drawing *drawing, size_t begin, size_t n, size_t n_given,
                          double *centre, size_t *row)
 {
-  size_t d = drawing->d;
+  size_t d = drawing->d, first = begin > 0 ? n_spread(drawing) : 0;
   memset(centre, 0, d * sizeof *centre);
   for (size_t a = begin; a < begin + n; a++)
     for (size_t j = 0; j < d; j++) centre[j] += drawing->z[drawing->order[a] * d + j] / (double)n;
-  for (size_t a = 0; a < begin; a++) {
+  for (size_t a = first; a < begin; a++) {
     const double *z = drawing->z + drawing->order[a] * d;
-    drawing->near[a] = (struct gpnn_neighbour){0, (int64_t)drawing->order[a]};
-    for (size_t j = 0; j < d; j++)
-      drawing->near[a].distance += (z[j] - centre[j]) * (z[j] - centre[j]);
+    struct gpnn_neighbour *near = &drawing->near[a - first];
+    *near = (struct gpnn_neighbour){0, (int64_t)drawing->order[a]};
+    for (size_t j = 0; j < d; j++) near->distance += (z[j] - centre[j]) * (z[j] - centre[j]);
   }
-  gpnn_nearest_select(begin, drawing->near, n_given);
-  for (size_t a = 0; a < n_given; a++) row[a] = (size_t)drawing->near[a].row;
+  gpnn_nearest_select(begin - first, drawing->near, n_given - first);
+  memcpy(row, drawing->order, first * sizeof *row);
+  for (size_t a = first; a < n_given; a++) row[a] = (size_t)drawing->near[a - first].row;
   memcpy(row + n_given, drawing->order + begin, n * sizeof *row);
 }
 
@@ -403,6 +412,21 @@ static enum gpnn_status draw_blocks(const struct drawing *drawing, struct gpnn_e
   return status;
 }
 
+/* Moves rows from all over the order to its front. */
+static enum gpnn_status spread_first(const struct drawing *drawing, struct gpnn_error *err)
+{
+  size_t n = drawing->n, many = n_spread(drawing), first = 0, rest = many;
+  size_t *order = gpnn_alloc(n, 1, sizeof *order);
+  if (order == NULL) return gpnn_fail_memory(err, "for the order of rows");
+  for (size_t i = 0; i < n; i++) {
+    bool is_first = first < many && (double)i * (double)many >= (double)first * (double)n;
+    order[is_first ? first++ : rest++] = drawing->order[i];
+  }
+  memcpy(drawing->order, order, n * sizeof *order);
+  free(order);
+  return GPNN_OK;
+}
+
 /* Writes the rows along the axes of the lengthscales, and their order. */
 static enum gpnn_status order_rows(const struct drawing *drawing, struct gpnn_error *err)
 {
@@ -421,7 +445,7 @@ static enum gpnn_status order_rows(const struct drawing *drawing, struct gpnn_er
     for (size_t j = 0; j < d; j++) drawing->z[i * d + j] /= lengthscale[j];
   gpnn_proximity_order(n, d, drawing->z, drawing->order);
   free(lengthscale);
-  return GPNN_OK;
+  return spread_first(drawing, err);
 }
 
 static enum gpnn_status draw_all(struct drawing *drawing, struct gpnn_error *err)

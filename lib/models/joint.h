@@ -48,11 +48,12 @@ enum { GPNN_JOINT_WHOLE = 1024 };
  * Draws all rows of a channel 'n_draws' times: 'draws' is n by n_draws.  The draws of up to
  * GPNN_JOINT_WHOLE rows, or up to the channel's number of neighbours if that is more, have exactly
  * the covariances described above.  More rows are put into an order in which those close to each
- * other are consecutive, and each block of them is drawn given the earlier rows that are nearest to
- * its centre.  Under a warping function this is drawn from the distribution of w, and gives targets
- * row by row (gpnn_distribution_target()).  Draw k depends on 'seed' and the rows and, but for
- * rounding, not on n_draws. GPNN_ENUMERIC also if a draw is beyond the range of a double.  'draws'
- * may be partly written after a failure.  Without rows or draws nothing is done.
+ * other are consecutive, but for some from all over that come first, and each block of them is
+ * drawn given these and the earlier rows that are nearest to its centre.  Under a warping function
+ * this is drawn from the distribution of w, and gives targets row by row
+ * (gpnn_distribution_target()).  Draw k depends on 'seed' and the rows and, but for rounding, not
+ * on n_draws. GPNN_ENUMERIC also if a draw is beyond the range of a double.  'draws' may be partly
+ * written after a failure.  Without rows or draws nothing is done.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_joint_draw(const struct gpnn_joint *joint, size_t channel,
                                                  size_t n_draws, uint64_t seed, double *draws,

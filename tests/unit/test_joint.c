@@ -502,6 +502,31 @@ static void draws_in_blocks_have_the_variances_of_rows_and_sums(void **state)
   tear_down(&s);
 }
 
+/* A smooth function is known so well from those rows of it that are drawn that small errors of
+ * these could grow from block to block. */
+static void smooth_draws_in_blocks_stay_within_their_variances(void **state)
+{
+  (void)state;
+  enum { ROWS = 3 * GPNN_JOINT_WHOLE, DRAWS = 20 };
+  struct setting s;
+  struct predicted p;
+  double worst = 0;
+  set_up(&s, "rbf", ROWS, N, 2);
+  s.params.covariance.kernelscale = 1.4;
+  s.params.mean = (struct gpnn_mean_function){0};
+  s.data.n = 11;
+  s.params.neighbours = 11;
+  predict(&s, (struct gpnn_predict_options){.latent = true}, ROWS, s.f.cx, NULL, &p);
+  double *draws = draw(&p, DRAWS, 1);
+  for (size_t i = 0; i < ROWS; i++)
+    for (size_t k = 0; k < DRAWS; k++)
+      worst = fmax(worst, fabs(draws[i * DRAWS + k] - p.mean[i]) / p.sd[i]);
+  assert_true(worst < 7); /* of 61440 normal deviates */
+  free(draws);
+  predicted_release(&p);
+  tear_down(&s);
+}
+
 /* ---- what results depend on --------------------------------------------------------------- */
 
 static void results_do_not_depend_on_threads(void **state)
@@ -691,6 +716,7 @@ int main(void)
       cmocka_unit_test(intervals_of_sums_contain_the_truth),
       cmocka_unit_test(sums_of_predictions_from_few_neighbours_err_as_they_say),
       cmocka_unit_test(draws_in_blocks_have_the_variances_of_rows_and_sums),
+      cmocka_unit_test(smooth_draws_in_blocks_stay_within_their_variances),
       cmocka_unit_test(results_do_not_depend_on_threads),
       cmocka_unit_test(draws_depend_on_the_seed_and_not_on_their_number),
       cmocka_unit_test(rows_without_variance_are_drawn_at_their_means),
