@@ -150,6 +150,7 @@ static enum gpnn_status add_named(const struct explaining *e, struct explain_ite
   enum gpnn_status status = GPNN_OK;
   char shown[GPNN_MASK_BYTES];
   if (k != SIZE_MAX) return add_member(items, k, err);
+  if (length == 0) return gpnn_fail(err, GPNN_EINVAL, "option -x: a name is empty");
   bool is_start = length > 1 && name[length - 1] == '*';
   for (k = 0; k < items->columns.n && is_start && status == GPNN_OK; k++)
     if (strncmp(items->columns.of[k].name, name, length - 1) == 0)

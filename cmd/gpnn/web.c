@@ -438,9 +438,9 @@ static char *choose_columns(const struct web *web, const struct gpnn_explain_col
     size_t best = 0;
     for (size_t k = 1; k < columns->n; k++)
       if (share[k] > share[best]) best = k;
-    const char *name =
-        columns->of[best].input == SIZE_MAX ? "," : schema->inputs[columns->of[best].input].name;
-    if (strchr(name, ',') == NULL) fprintf(to, "%s%s", ftello(to) > 0 ? "," : "", name);
+    const struct gpnn_column *column = &schema->inputs[columns->of[best].input];
+    bool is_named = column->occurrence == 0 && strchr(column->name, ',') == NULL;
+    if (is_named) fprintf(to, "%s%s", ftello(to) > 0 ? "," : "", column->name);
     share[best] = -1;
   }
   if (to == NULL || fclose(to) == 0) return list;

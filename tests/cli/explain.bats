@@ -215,7 +215,7 @@ make_columns() {
   assert_below 0.9 "$(awk -F '\t' 'NR == 2 { print $2 }' sobol.tsv)"
   assert_fails 2 "column 'x1' is there twice" gpnn-explain importance -x 'x1,x*' -p t.par t.gpi
   assert_fails 2 'the model has no column' gpnn-explain importance -x 'z*' -p t.par t.gpi
-  assert_fails 2 "the model has no column ''" gpnn-explain importance -x 'x1+' -p t.par t.gpi
+  assert_fails 2 "option -x: a name is empty" gpnn-explain importance -x 'x1+' -p t.par t.gpi
   assert_fails 2 'an effect is that of one column' gpnn-explain effect -x x1+x2 -p t.par t.gpi
 }
 
