@@ -370,3 +370,13 @@ divide() {
   assert_fails 2 '--seeds wants' "$experiments/mixed" --data tables --seeds x
   assert_fails 2 '--data DIR' "$experiments/mixed"
 }
+
+@test "indices of known functions are looked for in their intervals" {
+  "$experiments/sensitivity" --seeds 2 --rows 60 --points 32 --jobs 2 g ishigami >found.tsv
+  assert_equal "$(column function found.tsv | sort | uniq -c | awk '{ print $2 $1 }' | paste -sd ' ')" 'g9 ishigami7'
+  assert_equal "$(awk -F '\t' '$1 == "ishigami" && $3 == "total" { print $4 }' found.tsv | paste -sd ' ')" '0.5576 0.4424 0.2437'
+  awk -F '\t' 'NR > 1 && !($8 >= 0 && $8 <= 1) { exit 1 }' found.tsv
+  run -2 "$experiments/sensitivity" --sheep 3
+  grep -q -- '--seeds N' <<<"$output"
+  assert_fails 2 'no function h: g, ishigami or oakley' "$experiments/sensitivity" h
+}
