@@ -100,7 +100,11 @@ make_house() {
     gpnn --effort fast --update m.gpm new.tsv 2>err.txt
     grep -q 'parameters are estimated again, as few rows are held out' err.txt
     gpnn-info m.gpm | awk '$1 == "likelihood"' | cmp - before
+    gpnn-info --unpack m.gpm | grep -q '^fit-rows'
   done
+  night 3 60 1 >more.tsv
+  gpnn -q --effort fast --update m.gpm --json more.tsv 2>report.json
+  grep -q '"estimated-again": true' report.json
 }
 
 @test "parameters of several targets stay, classes among them" {
@@ -108,11 +112,22 @@ make_house() {
   night 2 60 1 | awk -v OFS='\t' '{ print $0, (NR == 1 ? "z" : $3 > 0.5 ? "yes" : "no") }' >new.tsv
   night 3 90 5 | awk -v OFS='\t' '{ print $0, (NR == 1 ? "z" : $3 > 0.5 ? "no" : "yes") }' >other.tsv
   gpnn -q --effort fast -y y,z --save m.gpm t.tsv
+  cp m.gpm first.gpm
   gpnn --update m.gpm new.tsv 2>err.txt
   grep -q '^gpnn: m.gpm: .*: not worse than by chance, so parameters stay and are calibrated$' err.txt
   gpnn --update m.gpm other.tsv 2>err.txt
   grep -q '^gpnn: m.gpm: .*: worse than by chance, but parameters of several targets stay and are calibrated: make the model anew$' err.txt
   assert_equal "$(gpnn-info m.gpm | awk '$1 == "rows" || $1 == "calibration-rows" { n += $2 } END { print n }')" 450
+  # What is told is how the target was predicted that was predicted worst.
+  night 3 90 1 | awk -v OFS='\t' '{ print $0, (NR == 1 ? "z" : $3 > 0.5 ? "no" : "yes") }' >z.tsv
+  night 3 90 5 |
+    awk -v OFS='\t' '{ print $0, (NR == 1 ? "z" : sin(6 * $1) + $2 > 0.5 ? "yes" : "no") }' >y.tsv
+  cp first.gpm m.gpm
+  gpnn --update m.gpm z.tsv 2>err.txt
+  grep -q '^gpnn: m.gpm: error of 90 new rows .*: worse than by chance' err.txt
+  cp first.gpm m.gpm
+  gpnn --update m.gpm y.tsv 2>err.txt
+  grep -q '^gpnn: m.gpm: NLL of 90 new rows .*: worse than by chance' err.txt
 }
 
 @test "an update that cannot be made leaves the model as it is" {
