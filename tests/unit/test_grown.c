@@ -312,6 +312,38 @@ static void a_later_level_is_coded_by_the_rows_before(void **state)
   free(yet);
 }
 
+/* Of two classes a code is about the share that the second has in the index. */
+static void a_later_level_of_classes_is_coded_by_its_share(void **state)
+{
+  (void)state;
+  enum { OLD = 200, MORE = 20 };
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct gpnn_grown grown = GPNN_GROWN_INIT;
+  char text[OLD * 20], more[MORE * 20];
+  double share = 0;
+  int length = sprintf(text, "k,x,y\n");
+  for (int i = 0; i < OLD; i++)
+    length +=
+        sprintf(text + length, "L%d,%d,%s\n", i * i % 7, i * 37 % 211, i * 7 % 10 < 3 ? "b" : "a");
+  length = sprintf(more, "k,x,y\n");
+  for (int i = 0; i < MORE; i++)
+    length += sprintf(more + length, "new,%d,%s\n", 300 + i, i % 2 ? "a" : "b");
+  const struct gpnn_roles by_level = {.target = "y", .coded = "k"};
+  train(&training, text, &by_level, GPNN_SCALING_SCALE, 0);
+  const struct gpnn_dataset *old = &training.dataset;
+  for (size_t i = 0; i < OLD; i++) share += old->y[i] / OLD;
+  assert_near(fabs(share - 0.5), 0.2, 1e-12);
+  assert_ok(gpnn_grown_begin(&grown, old, scratch_path("new.gpi"), NULL, &err));
+  assert_ok(add_text(&grown, more, &err));
+  assert_ok(gpnn_grown_finish(&grown, &err));
+  const struct gpnn_column *column = &grown.dataset.schema.inputs[0];
+  assert_int_equal(column->n_levels, old->schema.inputs[0].n_levels + 1);
+  assert_near(column->codes[column->n_levels - 1],
+              (MORE / 2 - MORE * share) / (MORE + column->shrinkage), 1e-12);
+  gpnn_grown_release(&grown);
+  gpnn_training_release(&training);
+}
+
 /* ---- forgetting ---- */
 
 static void the_oldest_rows_are_forgotten(void **state)
@@ -513,6 +545,7 @@ int main(void)
       cmocka_unit_test(rows_added_are_filled_in_by_all_rows_of_the_index),
       cmocka_unit_test(a_position_lacks_both_its_columns),
       cmocka_unit_test(a_later_level_is_coded_by_the_rows_before),
+      cmocka_unit_test(a_later_level_of_classes_is_coded_by_its_share),
       cmocka_unit_test(the_oldest_rows_are_forgotten),
       cmocka_unit_test(any_number_of_oldest_rows_is_forgotten),
       cmocka_unit_test(what_cannot_be_forgotten_is_said),
