@@ -234,6 +234,35 @@ static void threads_do_not_matter(void **unused)
   fixture_free(&s.f);
 }
 
+/* A copy goes on as the sites themselves do, whatever becomes of these. */
+static void copies_go_on_alike(void **unused)
+{
+  (void)unused;
+  struct setting s;
+  struct gpnn_count_sites sites = {0}, copy = {0};
+  struct gpnn_count_sites_report report, of_copy;
+  double lengthscale = 0.8, coefficient = 0.4, other = 0.4;
+  const struct gpnn_count_sites_options options = {.sweeps = 1, .seed = 1, .threads = 1};
+  set_up(&s);
+  struct gpnn_parameters params = parameters(GPNN_LIKELIHOOD_NEGBIN, &lengthscale, &coefficient);
+  assert_ok(gpnn_count_sites_new(&sites, &s.view, &err));
+  assert_ok(gpnn_count_sites_sweep(&sites, &params, &options, &report, &err));
+  assert_ok(gpnn_count_sites_copy(&copy, &sites, &err));
+  struct gpnn_parameters own = params;
+  other = coefficient;
+  own.mean.coefficients = &other;
+  assert_ok(gpnn_count_sites_sweep(&sites, &params, &options, &report, &err));
+  assert_ok(gpnn_count_sites_sweep(&copy, &own, &options, &of_copy, &err));
+  assert_true(of_copy.loss == report.loss && own.dispersion == params.dispersion);
+  assert_true(other == coefficient && copy.spread == sites.spread);
+  assert_memory_equal(copy.count, sites.count, N * sizeof(double));
+  assert_memory_equal(copy.target, sites.target, N * sizeof(double));
+  assert_memory_equal(copy.noise, sites.noise, N * sizeof(double));
+  gpnn_count_sites_release(&copy);
+  gpnn_count_sites_release(&sites);
+  fixture_free(&s.f);
+}
+
 static void standardised_sites_have_a_weighted_mean_of_zero(void **unused)
 {
   (void)unused;
@@ -304,6 +333,7 @@ int main(void)
       cmocka_unit_test(a_sweep_takes_the_site_under_the_prediction_from_all_other_rows),
       cmocka_unit_test(sweeps_converge_to_the_best_dispersion),
       cmocka_unit_test(threads_do_not_matter),
+      cmocka_unit_test(copies_go_on_alike),
       cmocka_unit_test(standardised_sites_have_a_weighted_mean_of_zero),
       cmocka_unit_test(few_events_or_none_have_sites_too),
       cmocka_unit_test(targets_that_are_no_counts_are_named),
