@@ -384,7 +384,9 @@ static void a_residual_that_rounding_forbids_is_not_claimed(void **state)
     }
     /* The product that checks it is rounded too, by as much again. */
     assert_true(report.n_capped == 1 || sqrt(left / all) < 2 * options.tolerance);
-    assert_true(report.n_capped == (options.tolerance < 1e-7));
+    /* In between, it depends on where the processor's vectors begin. */
+    if (options.tolerance > 5e-7 || options.tolerance < 5e-8)
+      assert_true(report.n_capped == (options.tolerance < 1e-7));
   }
   free(b);
   free(x);
