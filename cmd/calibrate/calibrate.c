@@ -224,14 +224,13 @@ static enum gpnn_status give_up(const struct cli *cli, const struct calibrate_ar
   return GPNN_OK;
 }
 
-/* True if the index holds out too few rows to calibrate a scale on, fewer than there are training
- * rows, and no others were asked for. */
+/* True if the index holds out too few rows, or groups, to calibrate a scale on, fewer rows than
+ * there are training rows, and no others were asked for. */
 static bool holds_out_too_few(const struct calibrate_arguments *a,
                               const struct gpnn_dataset *dataset)
 {
-  enum { FEW = 200 };
-  return source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL && dataset->n_calibration < FEW &&
-         dataset->n_calibration < dataset->n;
+  return source(a) == GPNN_CALIBRATE_GIVEN && a->with == NULL &&
+         !gpnn_dataset_holds_out_enough(dataset) && dataset->n_calibration < dataset->n;
 }
 
 /*

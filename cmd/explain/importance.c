@@ -36,12 +36,11 @@ struct weighing {
 /* Held-out rows, if they are enough or there are no more training rows; otherwise training rows. */
 static enum gpnn_status find_heldout(struct weighing *w, size_t most, struct gpnn_error *err)
 {
-  enum { FEW = 200 };
   const struct gpnn_dataset *dataset = w->e->channel->dataset;
   const struct gpnn_holdout_options options = {.how = GPNN_HOLDOUT_ALONE,
                                                .n_rows = dataset->n < most ? dataset->n : most,
                                                .seed = w->e->cli->seed};
-  bool are_few = dataset->n_calibration < FEW && dataset->n_calibration < dataset->n;
+  bool are_few = !gpnn_dataset_holds_out_enough(dataset) && dataset->n_calibration < dataset->n;
   w->on = are_few ? "training rows, each left out," : "held-out rows";
   if (are_few) return gpnn_model_hold_out(w->e->model, &options, &w->heldout, err);
   w->heldout = gpnn_heldout_of_dataset(dataset);

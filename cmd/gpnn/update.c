@@ -21,8 +21,6 @@
 #include "dataset/training/grown.h"
 #include "kernel/effects.h"
 
-enum { FEW_HELD_OUT = 200 }; /* calibration then has to estimate anyway */
-
 /* ---- options ------------------------------------------------------------------------------- */
 
 bool update_resolve(const struct cli *cli)
@@ -197,6 +195,7 @@ struct worst {
   size_t target;
   bool of_classes;
   double now, was, z; /* scores, and how much worse in standard errors */
+  double rank;        /* the same, or 0 if the difference is not worth an estimation */
 };
 
 /* Compares the predictions of one target. */
@@ -209,9 +208,9 @@ static void compare(const struct findings *f, size_t t, struct worst *worst)
   struct score now = score_of(&scored->scores, &scored->classes, expected->of_classes);
   struct score was = score_of(&expected->scores, &expected->classes, expected->of_classes);
   double excess = now.value - was.value, error = hypot(now.error, was.error);
-  double z = excess > least && error > 0 ? excess / error : fmin(excess, 0);
-  if (worst->n > 0 && z <= worst->z) return;
-  *worst = (struct worst){scored->n_scored, t, expected->of_classes, now.value, was.value, z};
+  double z = error > 0 ? excess / error : 0, rank = excess > least ? z : fmin(z, 0);
+  if (worst->n > 0 && rank <= worst->rank) return;
+  *worst = (struct worst){scored->n_scored, t, expected->of_classes, now.value, was.value, z, rank};
 }
 
 /* True if it is to be found out how many old rows to forget. */
@@ -330,8 +329,9 @@ static enum gpnn_status decide(const struct job *job, struct decision *decision,
     snprintf(scores, sizeof scores, "%s of %zu new rows %.4g, where %.4g was expected",
              worst.of_classes ? "error" : "NLL", worst.n, worst.now, worst.was);
   if (status == GPNN_OK) {
-    size_t held_out = gpnn_index_dataset(findings.opened.index)->n_calibration;
-    bool is_worse = worst.z > chance, are_few = held_out < FEW_HELD_OUT;
+    /* Where few are held out, calibration has to estimate anyway. */
+    bool are_few = !gpnn_dataset_holds_out_enough(gpnn_index_dataset(findings.opened.index));
+    bool is_worse = worst.rank > chance;
     bool is_single = findings.opened.n == 1, of_rows = findings.opened.state != NULL;
     look_at(&findings.opened, decision);
     decision->fits = of_rows || (is_single && (is_worse || are_few));

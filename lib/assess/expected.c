@@ -13,7 +13,7 @@
 #include "models/labels.h"
 #include "models/predict.h"
 
-enum { MOST_HELD_OUT = 10000, FEW_HELD_OUT = 200, LEFT_OUT = 1000, FEWEST_TO_REFIT = 3 };
+enum { MOST_HELD_OUT = 10000, LEFT_OUT = 1000, FEWEST_TO_REFIT = 3 };
 
 /* What is scored, and what the rows have come to so far. */
 struct job {
@@ -277,7 +277,7 @@ static enum gpnn_expected_on choose(const struct job *job)
 {
   const struct gpnn_dataset *dataset = channel_of(job)->dataset;
   const struct gpnn_parameters *params = channel_of(job)->parameters;
-  bool few = dataset->n_calibration < FEW_HELD_OUT && dataset->n_calibration < dataset->n;
+  bool few = !gpnn_dataset_holds_out_enough(dataset) && dataset->n_calibration < dataset->n;
   bool other = params->provenance.has_index && params->provenance.index != dataset->fingerprint;
   bool can_refit = params->likelihood != GPNN_LIKELIHOOD_GAUSSIAN && !other &&
                    dataset->n >= FEWEST_TO_REFIT && gpnn_channels_can_refit(job->n, job->channels);

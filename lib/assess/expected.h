@@ -3,11 +3,11 @@
  * known and that the predictions do not use.
  *
  * These are the rows that the dataset holds out for calibration, or at most 10000 of them.  If they
- * are fewer than 200, and fewer than the training rows, gpnn_calibrate() has training rows to
- * choose from as well, and so has this: a random 1000 of them, or all, are predicted each from all
- * others. If the fit used so many that it knows them too well (gpnn_calibrate_is_circular()), the
- * parameters are estimated again without them, a fifth at a time (assess/crossfit.h); where that is
- * impossible, the rows held out have to do.
+ * are too few (gpnn_dataset_holds_out_enough()), and fewer than the training rows, gpnn_calibrate()
+ * has training rows to choose from as well, and so has this: a random 1000 of them, or all, are
+ * predicted each from all others. If the fit used so many that it knows them too well
+ * (gpnn_calibrate_is_circular()), the parameters are estimated again without them, a fifth at a
+ * time (assess/crossfit.h); where that is impossible, the rows held out have to do.
  *
  * Training rows that are copies of each other are left out together, so that these are the scores
  * of new rows.  Rows that have copies are predicted better: how well, is told by the random 1000

@@ -332,6 +332,10 @@ enum gpnn_status gpnn_monitor_read(struct gpnn_monitor *monitor, const char *pat
   struct reading r = {0};
   if (access(path, F_OK) != 0 && errno == ENOENT) return GPNN_OK;
   enum gpnn_status status = gpnn_table_open(&r.table, path, &options, err);
+  /* What is no history is not to be replaced by one. */
+  if (status == GPNN_OK && strcmp(gpnn_table_column(r.table, 0), "date") != 0)
+    status = gpnn_fail(err, GPNN_EDATA, "not such a history: %s: no column 'date'",
+                       gpnn_table_name(r.table));
   while (status == GPNN_OK) status = read_night(monitor, &r, err);
   gpnn_table_close(r.table);
   return status == GPNN_END ? GPNN_OK : status;

@@ -264,6 +264,22 @@ size_t gpnn_dataset_count_outside(const struct gpnn_dataset *dataset, size_t n, 
   return n_outside;
 }
 
+bool gpnn_dataset_holds_out_enough(const struct gpnn_dataset *dataset)
+{
+  enum { ROWS = 200, GROUPS = 30 };
+  uint64_t found[GROUPS];
+  size_t n = 0;
+  if (dataset->n_calibration < ROWS) return false;
+  if (dataset->group_keys == NULL) return true;
+  const uint64_t *keys = dataset->group_keys + dataset->n_row_groups;
+  for (size_t i = 0; i < dataset->n_calibration && n < GROUPS; i++) {
+    size_t at = 0;
+    while (at < n && found[at] != keys[i]) at++;
+    if (at == n) found[n++] = keys[i];
+  }
+  return n == GROUPS;
+}
+
 size_t gpnn_dataset_n_distinct(const struct gpnn_dataset *dataset)
 {
   bool fewer = gpnn_dataset_has_copies(dataset) && dataset->n_row_groups < dataset->n;

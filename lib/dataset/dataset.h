@@ -193,6 +193,10 @@ bool gpnn_dataset_has_copies(const struct gpnn_dataset *dataset);
  * the greatest of the training rows; all where memory has run out.  O((n + dataset->n) d). */
 size_t gpnn_dataset_count_outside(const struct gpnn_dataset *dataset, size_t n, const double *x);
 
+/* True if errors can be told from the rows that are held out for calibration: if they are 200 or
+ * more, and of 30 groups or more where rows have groups, as those of a group err together. */
+bool gpnn_dataset_holds_out_enough(const struct gpnn_dataset *dataset);
+
 /* How many training rows there are, each set of copies counted once. */
 size_t gpnn_dataset_n_distinct(const struct gpnn_dataset *dataset);
 

@@ -144,3 +144,14 @@ grouped_table() {
   assert_equal "$(head -n 1 part.tsv | cut -f 1,2)" $'row\ty'
   column y train.tsv | awk -F '\t' 'NR == FNR { y[NR] = $1; next } FNR > 1 && $2 != y[$1] { exit 1 }' - part.tsv
 }
+
+@test "rows of a few groups are not enough to calibrate on, however many they are" {
+  grouped_table 200 0 >many.tsv
+  awk -F '\t' -v OFS='\t' 'NR > 1 { $1 = "s" int(NR / 150) } 1' many.tsv >few.tsv
+  for table in few many; do
+    gpnn-index -q --by site --calibration-rows 480 -y y -o $table.gpi $table.tsv
+    gpnn-fit -q --effort fast --kernel exp --ard no -m 30 $table.gpi | gpnn-calibrate -q -o $table.cal $table.gpi
+  done
+  grep -q '^# calibration: .* left-out training rows' few.cal
+  grep -q '^# calibration: .* held-out rows' many.cal
+}

@@ -99,6 +99,9 @@ history() {
   assert_fails 2 '--json is for what is printed' gpnn-eval --monitor h.tsv --json p.tsv
   assert_fails 2 '--output is for what is printed' gpnn-eval --monitor h.tsv -o x p.tsv
   assert_fails 1 "not such a history: p.tsv: no column 'date'" gpnn-eval --monitor p.tsv p.tsv
+  echo 'one line of something else' >note
+  assert_fails 1 "not such a history: note: no column 'date'" gpnn-eval --monitor note p.tsv
+  assert_equal "$(<note)" 'one line of something else'
   printf 'a,mean_a,b,mean_b\n1,2,5,5\n' >two.csv
   assert_fails 2 'predictions of several targets' gpnn-eval --monitor h.tsv two.csv
   assert_fails 1 'no row with a truth' gpnn-eval --monitor h.tsv < <(head -n 1 p.tsv)
