@@ -6,13 +6,13 @@
  * GPNN_DRIFT_LEVELS of them, the share of rows below, half of those equal included, is compared
  * with that in training.  It has moved
  *   - if the largest difference exceeds a third by more than chance could make it in one table of a
- *     million, 2.7 / sqrt(n), Kolmogorov's bound: smaller ones are what seasons and places are
- * like;
+ *     million, 2.7 / sqrt(n), Kolmogorov's bound: smaller ones are usual between seasons or
+ *     places;
  *   - if more than 1 % of the rows lie outside the knots by more than these span, and more than
  *     chance explains;
  *   - or if more rows lack it than did in training, by the margin of the first.
- * A column that has no score, as categories and positions, and one that is a date, is not looked
- * at, nor is any where whitening has mixed them.
+ * Columns without a score (categories, positions), dates, and columns that whitening has mixed are
+ * not looked at.
  *
  * Calling sequence: gpnn_drift_init(), gpnn_drift_add() for rows as they come, gpnn_drift_of() for
  * each coordinate; gpnn_drift_release().  Threads: an object belongs to one thread at a time.

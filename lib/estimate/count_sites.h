@@ -16,7 +16,7 @@
  * Calling sequence: gpnn_count_sites_new(); gpnn_count_sites_standardise(), to estimate parameters
  * by regression, and gpnn_parameters_change_units() to bring these to the units of f;
  * gpnn_count_sites_sweep() any number of times, each with the parameters that are current then;
- * gpnn_count_sites_free().  Threads: one call at a time for each object.
+ * gpnn_count_sites_release().  Threads: one call at a time for each object.
  */
 #ifndef GPNN_ESTIMATE_COUNT_SITES_H
 #define GPNN_ESTIMATE_COUNT_SITES_H

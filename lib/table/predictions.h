@@ -12,7 +12,7 @@
  * that has a probability of its own, of which logp then is the log and pit the middle of the step;
  * 0 at others.  With several targets these names end in an underscore and the target's name, and
  * the true value is in the column of that name: a mean_a sd_a lower90_a upper90_a b mean_b sd_b
- * lower90_b upper90_b df, lower and all others must come after the mean: columns copied from the
+ * lower90_b upper90_b.  df, lower and all others must come after the mean: columns copied from the
  * predicted table come before it and may happen to have such names.  Of two columns called
  * sd, the one after the mean counts.
  *
