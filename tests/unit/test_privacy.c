@@ -65,6 +65,19 @@ static void delta_is_the_integral_of_what_can_be_told(void **state)
   assert_true(n >= 10);
 }
 
+/* From the definition with 60 digits, where the distribution function is too small for a double. */
+static void hardly_any_noise_promises_what_the_definition_says(void **state)
+{
+  static const double known[][3] = {
+      /* mu, delta, epsilon */
+      {30, 1e-5, 577.01197368801701},  {30, 1e-12, 660.13635674607303},
+      {60, 1e-5, 2054.9274663729856},  {60, 1e-12, 2221.123505855452},
+      {200, 1e-5, 20851.988679700928}, {200, 1e-12, 21405.913957092511}};
+  (void)state;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    assert_near(gpnn_privacy_epsilon(known[i][1], known[i][0]), known[i][2], 1e-9 * known[i][2]);
+}
+
 static void more_noise_promises_more(void **state)
 {
   (void)state;
@@ -93,6 +106,7 @@ int main(void)
       cmocka_unit_test(little_noise_promises_little),
       cmocka_unit_test(each_is_the_inverse_of_the_other),
       cmocka_unit_test(delta_is_the_integral_of_what_can_be_told),
+      cmocka_unit_test(hardly_any_noise_promises_what_the_definition_says),
       cmocka_unit_test(more_noise_promises_more),
       cmocka_unit_test(the_ends_of_the_range_are_as_they_must_be),
   };
