@@ -6,7 +6,8 @@
 
 enum { N = 400, D = 3, Q = 50 };
 
-static const double one[D] = {2, 2, 2}, other[D] = {0.7, 0.7, 0.7}, several[D] = {1, 0.2, 5};
+static const double one[D] = {2, 2, 2}, other[D] = {0.7, 0.7, 0.7}, several[D] = {1, 0.2, 5},
+                    others[D] = {5, 0.2, 1};
 
 static const struct gpnn_near_lists *find(struct gpnn_near *near, const double *x, size_t n,
                                           size_t k, const double *lengthscale)
@@ -40,9 +41,9 @@ static void lists_are_those_of_a_search_whatever_was_asked_before(void **state)
   static const struct {
     size_t n, k;
     const double *lengthscale;
-  } asked[] = {{20, 9, one},  {20, 9, several}, {Q, 5, other},   {10, 30, one}, {10, 30, several},
-               {Q, 5, NULL},  {9, 29, other},   {Q, 30, one},    {Q, 30, NULL}, {1, N, several},
-               {Q, 2, other}, {5, N, NULL},     {20, 9, several}};
+  } asked[] = {{20, 9, one},  {20, 9, several}, {Q, 5, other},    {10, 30, one},  {10, 30, several},
+               {Q, 5, NULL},  {9, 29, other},   {Q, 30, one},     {Q, 30, NULL},  {1, N, several},
+               {Q, 2, other}, {5, N, NULL},     {20, 9, several}, {19, 8, others}};
   struct gpnn_near near = {0};
   double *x = normal_rows(N, D, 1);
   for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
