@@ -194,6 +194,25 @@ static void surfaces_are_averages_over_rows_that_have_both_values(void **state)
   tear_down(&s);
 }
 
+/* 8 by 8 places of 64 rows are four times as many points as draws are exact of. */
+static void a_surface_has_as_many_rows_as_its_places_leave(void **state)
+{
+  (void)state;
+  struct setting s;
+  struct gpnn_axis second = {0};
+  struct gpnn_effect effect = {0};
+  const struct gpnn_effect_options options = {
+      .kind = GPNN_EFFECT_PDP, .n_values = 8, .n_draws = 2, .level = 0.95, .seed = 3};
+  set_up(&s, 2);
+  assert_ok(gpnn_axis_init(&second, &s.dataset, &s.dataset, &s.columns.of[1], &err));
+  assert_ok(gpnn_effect_find(&effect, s.model, &s.axis, &second, &options, &err));
+  assert_int_equal(effect.n, 64);
+  for (size_t v = 0; v < effect.n; v++) assert_int_equal(effect.points[v].row, 64);
+  free(effect.points);
+  gpnn_axis_release(&second);
+  tear_down(&s);
+}
+
 static void accumulated_effects_are_sums_of_mean_differences(void **state)
 {
   (void)state;
@@ -313,6 +332,7 @@ int main(void)
       cmocka_unit_test(rows_are_given_values_as_the_table_has_them),
       cmocka_unit_test(accumulated_effects_are_sums_of_mean_differences),
       cmocka_unit_test(surfaces_are_averages_over_rows_that_have_both_values),
+      cmocka_unit_test(a_surface_has_as_many_rows_as_its_places_leave),
       cmocka_unit_test(values_are_quantiles_of_the_rows),
       cmocka_unit_test(intervals_are_between_quantiles_of_draws),
       cmocka_unit_test(partial_dependence_averages_over_rows),
