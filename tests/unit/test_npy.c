@@ -174,6 +174,27 @@ static void fields_also_have_text(void **state)
   gpnn_records_release(&records);
 }
 
+/* Fields that are blank could not stand between blanks. */
+static void the_delimiter_of_text_is_a_tab_where_blanks_are_asked_for(void **state)
+{
+  (void)state;
+  static const char asked[] = {'\0', ' ', ',', ';'}, given[] = {'\t', '\t', ',', ';'};
+  struct file file = three_columns(1, "<f8", (const double[]){1, NAN, 3}, 3);
+  for (size_t i = 0; i < sizeof asked; i++) {
+    struct gpnn_table_options options = GPNN_TABLE_OPTIONS_INIT;
+    struct gpnn_table *table;
+    struct gpnn_record record;
+    const char text[] = {'1', given[i], given[i], '3'};
+    options.delimiter = asked[i];
+    assert_ok(gpnn_table_open(&table, write_file(&file), &options, &err));
+    assert_int_equal(gpnn_table_delimiter(table), given[i]);
+    assert_ok(gpnn_table_next(table, &record, &err));
+    assert_int_equal(record.raw_length, sizeof text);
+    assert_memory_equal(record.raw, text, sizeof text);
+    gpnn_table_close(table);
+  }
+}
+
 static void a_bad_number_is_named_by_its_row(void **state)
 {
   (void)state;
@@ -410,6 +431,7 @@ int main(void)
       cmocka_unit_test(an_array_may_have_no_rows),
       cmocka_unit_test(headers_of_other_writers_are_read),
       cmocka_unit_test(fields_also_have_text),
+      cmocka_unit_test(the_delimiter_of_text_is_a_tab_where_blanks_are_asked_for),
       cmocka_unit_test(a_bad_number_is_named_by_its_row),
       cmocka_unit_test(arrays_that_are_no_tables_are_refused_with_advice),
       cmocka_unit_test(broken_files_are_refused),
