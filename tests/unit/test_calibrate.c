@@ -173,6 +173,36 @@ static void the_standard_error_is_at_least_that_of_normal_errors(void **state)
   tear_down(&s);
 }
 
+static void the_standard_error_of_a_scale_is_that_of_its_log_times_it(void **state)
+{
+  (void)state;
+  struct setting s;
+  struct gpnn_calibrate_report calibration = {0};
+  struct gpnn_counts counts = {0};
+  double mean[C], variance[C], misfit[C], nearest[C], of_log;
+  set_up(&s);
+  s.params.likelihood = GPNN_LIKELIHOOD_STUDENT;
+  assert_ok(on_given(&s, C, &calibration, &err));
+  assert_ok(gpnn_model_predict(
+      s.gp, &(struct gpnn_query){.n = C, .x = s.f.cx},
+      &(struct gpnn_latent){
+          .mean = mean, .variance = variance, .misfit = misfit, .nearest = nearest},
+      &counts, &err));
+  const struct gpnn_scale_rows rows = {.n = C,
+                                       .y = s.f.cy,
+                                       .mean = mean,
+                                       .variance = variance,
+                                       .misfit = misfit,
+                                       .nearest = nearest,
+                                       .noise = s.params.covariance.noise,
+                                       .cluster_rows = 1};
+  assert_ok(gpnn_scale_standard_error(&rows, &calibration.law, &of_log, &err));
+  assert_true(calibration.by_scale && calibration.alpha < 0.5 && of_log > 0);
+  assert_close(calibration.standard_error, of_log * calibration.alpha, 1e-9);
+  gpnn_calibrate_report_release(&calibration);
+  tear_down(&s);
+}
+
 static void leaving_one_out_over_all_rows_covers_each_row_once(void **state)
 {
   (void)state;
@@ -600,6 +630,7 @@ int main(void)
       cmocka_unit_test(calibrating_again_finds_a_factor_of_one),
       cmocka_unit_test(the_standard_error_is_that_of_a_mean),
       cmocka_unit_test(the_standard_error_is_at_least_that_of_normal_errors),
+      cmocka_unit_test(the_standard_error_of_a_scale_is_that_of_its_log_times_it),
       cmocka_unit_test(leaving_one_out_over_all_rows_covers_each_row_once),
       cmocka_unit_test(auto_takes_all_rows_when_they_are_too_few_for_its_precision),
       cmocka_unit_test(auto_doubles_while_the_standard_error_is_over_its_precision),
