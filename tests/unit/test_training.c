@@ -287,6 +287,32 @@ static void inputs_become_features(void **state)
   gpnn_training_release(&training);
 }
 
+/* Rows go from pole to pole as 'a' does; two whose latitude is missing have an 'a' from beyond. */
+static void positions_are_filled_in_no_farther_than_the_poles(void **state)
+{
+  (void)state;
+  const char *const places[] = {"lat,lon"};
+  const struct gpnn_roles located = {.target = "y", .locations = places, .n_locations = 1};
+  struct gpnn_training training = GPNN_TRAINING_INIT;
+  char text[8000];
+  int length = sprintf(text, "a,lat,lon,y\n");
+  for (int sign = -1; sign < 2; sign += 2)
+    for (int i = 0; i < 90; i++)
+      length += sprintf(text + length, "%d,%d,%d,%d\n", sign * i, sign * i, i % 7, i % 11);
+  sprintf(text + length, "130,,3,1\n-130,,4,2\n");
+  train(&training, text, &located, GPNN_SCALING_NONE, 0);
+  const struct gpnn_dataset *dataset = &training.dataset;
+  assert_int_equal(dataset->n, 182);
+  for (size_t i = 180; i < 182; i++) {
+    const double *x = dataset->x + i * dataset->d;
+    assert_true(fabs(x[0]) == 130);
+    assert_near(x[1], 0, 1e-9);
+    assert_near(x[2], 0, 1e-9);
+    assert_near(x[3], copysign(GPNN_EARTH_RADIUS, x[0]), 1e-9);
+  }
+  gpnn_training_release(&training);
+}
+
 /* A table of two columns with the given lines among good ones, at those numbers. */
 static char *broken_table(size_t n_lines, const size_t *at, const char *const *lines, size_t n)
 {
@@ -464,6 +490,7 @@ int main(void)
       cmocka_unit_test(large_groups_are_held_out_only_if_there_are_no_others),
       cmocka_unit_test(rows_without_a_group_are_bad_and_one_group_cannot_be_held_out),
       cmocka_unit_test(inputs_become_features),
+      cmocka_unit_test(positions_are_filled_in_no_farther_than_the_poles),
       cmocka_unit_test(the_first_bad_row_is_reported_whatever_is_wrong_with_it),
       cmocka_unit_test(bad_rows_of_every_kind_are_left_out_and_counted),
       cmocka_unit_test(datasets_do_not_depend_on_threads),
