@@ -26,6 +26,8 @@ static char *make_table(void)
   return text;
 }
 
+static const struct gpnn_roles plain = {.target = "y"};
+
 struct run {
   struct gpnn_index *index; /* of one machine */
   const struct gpnn_dataset *dataset;
@@ -99,7 +101,7 @@ static void predict_shards(struct gpnn_comm *comm, void *context)
 }
 
 /* Makes the index of one machine, with an exact search. */
-static struct gpnn_index *make_index(void)
+static struct gpnn_index *make_index(const struct gpnn_roles *roles)
 {
   struct gpnn_training training = GPNN_TRAINING_INIT;
   struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
@@ -107,7 +109,7 @@ static struct gpnn_index *make_index(void)
   struct gpnn_index *index = NULL;
   char *text = make_table();
   options.recall = 1;
-  train(&training, text, &(struct gpnn_roles){0}, GPNN_SCALING_SCALE, 20);
+  train(&training, text, roles, GPNN_SCALING_SCALE, 20);
   assert_ok(gpnn_index_make(scratch_path("one.gpi"), &training.dataset, NULL, &options, NULL,
                             &search, &err));
   gpnn_search_free(search);
@@ -117,16 +119,16 @@ static struct gpnn_index *make_index(void)
   return index;
 }
 
-static void run_init(struct run *run, size_t size)
+static void run_init(struct run *run, size_t size, const struct gpnn_roles *roles)
 {
   static char folder[64];
   struct gpnn_rng rng;
   snprintf(folder, sizeof folder, "house%zu", size);
-  *run = (struct run){.index = make_index(), .folder = strdup(scratch_path(folder))};
+  *run = (struct run){.index = make_index(roles), .folder = strdup(scratch_path(folder))};
   run->dataset = gpnn_index_dataset(run->index);
   gpnn_rng_init(&rng, 3, GPNN_RNG_TEST);
   for (size_t i = 0; i < N_NEW * 3; i++) run->x[i] = gpnn_rng_normal(&rng);
-  for (size_t i = 0; i < 3 * 5; i++) run->x[i] = run->dataset->x[i];
+  for (size_t i = 0; i < run->dataset->d * 5; i++) run->x[i] = run->dataset->x[i];
 }
 
 static void run_release(struct run *run, size_t size)
@@ -150,6 +152,48 @@ static void run_release(struct run *run, size_t size)
   unlink(scratch_path("one.gpi"));
 }
 
+static bool is_same(const double *shard, size_t i, const double *all, size_t number, size_t width)
+{
+  if (shard == NULL || all == NULL) return false;
+  return memcmp(shard + i * width, all + number * width, width * sizeof *shard) == 0;
+}
+
+/* Mismatch: a row of the shard is not the one of its number. */
+static void compare_rows(struct gpnn_comm *comm, void *context)
+{
+  struct run *run = context;
+  const struct gpnn_dataset *all = run->dataset;
+  struct gpnn_shard shard = {.comm = NULL};
+  size_t r = comm->rank;
+  run->status[r] = gpnn_shard_open(&shard, comm, run->folder, &run->told[r]);
+  if (run->status[r] != GPNN_OK) return;
+  for (size_t i = 0; i < shard.dataset->n; i++) {
+    const struct gpnn_dataset *own = shard.dataset;
+    size_t number = (size_t)shard.number[i];
+    if (!is_same(own->x, i, all->x, number, all->d) || !is_same(own->y, i, all->y, number, 1) ||
+        !is_same(own->regressors, i, all->regressors, number, all->n_regressors) ||
+        !is_same(own->noise, i, all->noise, number, 1) ||
+        !is_same(own->offset, i, all->offset, number, 1))
+      run->status[r] = GPNN_EMISMATCH;
+  }
+  gpnn_shard_close(&shard);
+}
+
+static void rows_are_dealt_with_all_that_belongs_to_them(void **state)
+{
+  (void)state;
+  enum { RANKS = 3 };
+  const struct gpnn_roles roles = {
+      .target = "y", .inputs = "a", .regressors = "a", .row_noise = "b", .offsets = "c"};
+  struct run run;
+  run_init(&run, RANKS, &roles);
+  ranks_run(RANKS, deal, &run);
+  for (size_t r = 0; r < RANKS; r++) assert_int_equal(run.status[r], GPNN_OK);
+  ranks_run(RANKS, compare_rows, &run);
+  for (size_t r = 0; r < RANKS; r++) assert_int_equal(run.status[r], GPNN_OK);
+  run_release(&run, RANKS);
+}
+
 static void predictions_do_not_depend_on_ranks(void **state)
 {
   (void)state;
@@ -162,7 +206,7 @@ static void predictions_do_not_depend_on_ranks(void **state)
   };
   for (size_t size = 1; size <= 4; size++) {
     struct run run, alone;
-    run_init(&run, size);
+    run_init(&run, size, &plain);
     ranks_run(size, deal, &run);
     for (size_t r = 0; r < size; r++) assert_int_equal(run.status[r], GPNN_OK);
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
@@ -192,7 +236,7 @@ static void the_bound_is_that_of_the_rows_of_all_ranks(void **state)
   double most = -INFINITY;
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, 4, GPNN_RNG_TEST);
-  run_init(&run, RANKS);
+  run_init(&run, RANKS, &plain);
   for (size_t i = 0; i < run.dataset->n; i++) most = fmax(most, run.dataset->y[i]);
   run.parameters = "kernel\trbf\nlengthscale\t3\nkernelscale\t100\nnoise\t1e-5\nneighbours\t12\n"
                    "likelihood\tstudent\nscale\t1\ndegrees\t5\n";
@@ -217,7 +261,7 @@ static void what_shards_cannot_have_is_refused_on_all_ranks(void **state)
   (void)state;
   struct run run;
   struct stat st;
-  run_init(&run, 3);
+  run_init(&run, 3, &plain);
   struct gpnn_dataset dataset = *run.dataset;
   dataset.n_more = 1;
   run.dataset = &dataset;
@@ -234,7 +278,7 @@ static void shards_of_another_number_of_ranks_are_refused(void **state)
 {
   (void)state;
   struct run run;
-  run_init(&run, 2);
+  run_init(&run, 2, &plain);
   ranks_run(2, deal, &run);
   ranks_run(3, predict_shards, &run);
   for (size_t r = 0; r < 3; r++) {
@@ -247,6 +291,7 @@ static void shards_of_another_number_of_ranks_are_refused(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(rows_are_dealt_with_all_that_belongs_to_them),
       cmocka_unit_test(predictions_do_not_depend_on_ranks),
       cmocka_unit_test(the_bound_is_that_of_the_rows_of_all_ranks),
       cmocka_unit_test(what_shards_cannot_have_is_refused_on_all_ranks),
