@@ -232,3 +232,11 @@ make_coded() {
   gpnn --effort fast --transform log --save b.gpm <(sed 's/y$/y/' differ.tsv | awk -F '\t' -v OFS='\t' 'NR > 1 { $3 += 9 } 1') 2>report.txt
   run ! grep '^groups' report.txt
 }
+
+@test "gpnn tries effects where at least 200 rows are held out to tell" {
+  make_coded 1000 1 3 >train.tsv
+  gpnn --effort fast --calibration-rows 200 --save enough.gpm train.tsv 2>report.txt
+  grep -E '^groups +code ' report.txt
+  gpnn --effort fast --calibration-rows 199 --save few.gpm train.tsv 2>report.txt
+  run ! grep '^groups' report.txt
+}
