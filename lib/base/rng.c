@@ -7,7 +7,6 @@
 #include "base/memory.h"
 
 static const uint64_t golden = 0x9e3779b97f4a7c15u;
-static const double two_pi = 6.28318530717958647692;
 
 /* The finaliser of SplitMix64: a bijection of 64-bit words whose every output bit depends
  * on every input bit. */
@@ -57,7 +56,7 @@ double gpnn_rng_uniform(struct gpnn_rng *rng)
 static double polar_normal(struct gpnn_rng *rng, double *angle)
 {
   double radius = sqrt(-2 * log(1 - gpnn_rng_uniform(rng)));
-  *angle = two_pi * gpnn_rng_uniform(rng);
+  *angle = 2 * M_PI * gpnn_rng_uniform(rng);
   return radius;
 }
 
@@ -111,7 +110,7 @@ static double poisson_log(double mean, double k)
   }
   /* With Stirling's series for log k!, in a form whose digits do not cancel if k is large. */
   double x = (mean - k) / k, series = (1 - (1 - 2 / (7 * k * k)) / (30 * k * k)) / (12 * k);
-  return k * (log1p(x) - x) - log(two_pi * k) / 2 - series;
+  return k * (log1p(x) - x) - log(2 * M_PI * k) / 2 - series;
 }
 
 /* Counts the events of a process of rate 1 in the time 'mean'. */

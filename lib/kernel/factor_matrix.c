@@ -42,11 +42,10 @@ static inline double count_turns(double distance, double period)
 GPNN_SIMD static void correlate_periodic(double period, double lengthscale, double a, size_t n,
                                          const double *restrict b, double *restrict c)
 {
-  const double pi = 3.141592653589793;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) {
     double turns = count_turns(a - b[i], period);
-    double s = cos(pi * (turns - floor(turns) - 0.5)) / lengthscale;
+    double s = cos(M_PI * (turns - floor(turns) - 0.5)) / lengthscale;
     c[i] = exp(-2 * s * s);
   }
 }
@@ -57,14 +56,13 @@ GPNN_SIMD static void differentiate_periodic(double period, double lengthscale, 
                                              double *restrict by_lengthscale,
                                              double *restrict by_period)
 {
-  const double pi = 3.141592653589793;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) {
-    double turns = count_turns(a - b[i], period), part = pi * (turns - floor(turns));
-    double s = cos(part - 0.5 * pi) / lengthscale, e = exp(-2 * s * s);
+    double turns = count_turns(a - b[i], period), part = M_PI * (turns - floor(turns));
+    double s = cos(part - 0.5 * M_PI) / lengthscale, e = exp(-2 * s * s);
     c[i] = e;
     by_lengthscale[i] = 4 * e * s * s;
-    by_period[i] = 4 * e * pi * turns * s * cos(part) / lengthscale;
+    by_period[i] = 4 * e * M_PI * turns * s * cos(part) / lengthscale;
   }
 }
 

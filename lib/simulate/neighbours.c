@@ -12,13 +12,11 @@
 
 /* ---- inputs ------------------------------------------------------------------------------- */
 
-static const double two_pi = 6.28318530717958647692;
-
 void gpnn_inputs_draw(const struct gpnn_inputs *inputs, struct gpnn_rng *rng, double *x)
 {
   if (inputs->law == GPNN_INPUTS_DISK) {
     double radius = inputs->scale * sqrt(gpnn_rng_uniform(rng));
-    double angle = two_pi * gpnn_rng_uniform(rng);
+    double angle = 2 * M_PI * gpnn_rng_uniform(rng);
     x[0] = radius * cos(angle);
     x[1] = radius * sin(angle);
   } else if (inputs->law == GPNN_INPUTS_NORMAL) {
@@ -44,8 +42,6 @@ void gpnn_inputs_draw(const struct gpnn_inputs *inputs, struct gpnn_rng *rng, do
  * circle of radius r about x*; given the distance r, they are uniform on the arc of that circle
  * inside the disk.
  */
-
-static const double pi = 3.14159265358979323846;
 
 /* The order statistics of n uniform deviates, one after another. */
 struct order_statistics {
@@ -193,7 +189,7 @@ static double segment(double t)
 /* The angles come from the tangents of their halves, in the triangle with sides 1, r, 1 - gap. */
 static struct lens lens_at(double r, double gap)
 {
-  if (r <= gap) return (struct lens){pi * r * r, pi};
+  if (r <= gap) return (struct lens){M_PI * r * r, M_PI};
   double p = fmax(r + gap, 0), q = fmax(2 - gap - r, 0), u = fmax(r - gap, 0), v = 2 - gap + r;
   double alpha = 2 * atan2(sqrt(p * q), sqrt(u * v)), beta = 2 * atan2(sqrt(p * u), sqrt(q * v));
   return (struct lens){r * r * segment(alpha) + segment(beta), alpha};
@@ -215,7 +211,7 @@ static double invert(double log_p, double gap, double least)
   double r = least > -gap ? least : (least + most) / 2; /* a lens of no area has no logarithm */
   for (int step = 0; step < STEPS && r < most; step++) {
     struct lens lens = lens_at(r, gap);
-    double change = (log_p - log(lens.area / pi)) * lens.area / (2 * r * r * lens.alpha);
+    double change = (log_p - log(lens.area / M_PI)) * lens.area / (2 * r * r * lens.alpha);
     if (fabs(change) < tolerance) break;
     if (change > 0)
       least = r;

@@ -40,7 +40,7 @@ static double laplace(struct gpnn_rng *rng)
 static double student(double degrees, struct gpnn_rng *rng)
 {
   double radius = sqrt(degrees * expm1(-2 / degrees * log(1 - gpnn_rng_uniform(rng))));
-  return radius * cos(6.283185307179586 * gpnn_rng_uniform(rng));
+  return radius * cos(2 * M_PI * gpnn_rng_uniform(rng));
 }
 
 double gpnn_noise_draw(const struct gpnn_noise *noise, struct gpnn_rng *rng)

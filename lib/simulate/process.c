@@ -223,8 +223,6 @@ enum gpnn_status gpnn_process_draw(const struct gpnn_covariance *covariance, siz
 
 enum { BLOCK = 256 }; /* features evaluated at a time, with their angles on the stack */
 
-static const double two_pi = 6.283185307179586;
-
 struct gpnn_features {
   size_t n, d;
   double *frequency; /* block after block of BLOCK features; in each, input after input */
@@ -247,7 +245,7 @@ static void draw_features(struct gpnn_features *features, const struct gpnn_cova
     struct gpnn_rng rng;
     gpnn_rng_init_at(&rng, seed, GPNN_RNG_RESPONSE, k);
     double *frequency = features->frequency + k / BLOCK * BLOCK * features->d + k % BLOCK;
-    features->phase[k] = two_pi * gpnn_rng_uniform(&rng);
+    features->phase[k] = 2 * M_PI * gpnn_rng_uniform(&rng);
     features->amplitude[k] =
         sqrt(2 * gpnn_rng_exponential(&rng) * covariance->kernelscale / (double)features->n);
     double divisor = spread(covariance, &rng) * *gpnn_covariance_lengthscales(covariance);

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-static const double pi = 3.14159265358979323846;
-
 /* Terms are left out once they are smaller than the largest by this factor, e^-44, which allows for
  * their number. */
 static const double negligible = 1e-19;
@@ -42,9 +40,9 @@ static double deviance(double b, double y)
 /* log p(b; y) = log(y^b e^-y / Gamma(b + 1)) for b = -1/2, 0, 1/2, 1 ... and y >= 0. */
 static double log_poisson(double b, double y)
 {
-  if (b >= stirling) return -stirling_remainder(b) - deviance(b, y) - 0.5 * log(2 * pi * b);
+  if (b >= stirling) return -stirling_remainder(b) - deviance(b, y) - 0.5 * log(2 * M_PI * b);
   bool is_whole = b == floor(b);
-  double factorial = is_whole ? 1 : sqrt(pi); /* Gamma(1/2) is that of b = -1/2 */
+  double factorial = is_whole ? 1 : sqrt(M_PI); /* Gamma(1/2) is that of b = -1/2 */
   for (double k = is_whole ? 1 : 0.5; k <= b; k++) factorial *= k;
   return (b == 0 ? 0 : b * log(y)) - y - log(factorial);
 }
@@ -155,7 +153,7 @@ static double log_erfc_root(double y)
 {
   if (y < 500) return log(erfc(sqrt(y)));
   double u = 1 / (2 * y);
-  return -y - 0.5 * log(pi * y) + log1p(-u * (1 - 3 * u * (1 - 5 * u * (1 - 7 * u))));
+  return -y - 0.5 * log(M_PI * y) + log1p(-u * (1 - 3 * u * (1 - 5 * u * (1 - 7 * u))));
 }
 
 /*

@@ -4,8 +4,6 @@
 
 #include "stats/normal.h"
 
-static const double pi = 3.14159265358979323846;
-
 /* Terms of a series, the first of them factored out: sum of (-1)^j q_j, and of q_j times its
  * exponent. */
 struct series {
@@ -38,10 +36,10 @@ double gpnn_polya_gamma_log_density(double omega, double *slope)
     *slope = -1.5 + s.weighted / s.sum / (8 * omega);
     return -0.5 * GPNN_LOG_TWO_PI - 1.5 * log(omega) - 1 / (8 * omega) + log(s.sum);
   }
-  double rate = 2 * pi * pi * omega;
+  double rate = 2 * M_PI * M_PI * omega;
   struct series s = sum_series(0.5, 1, rate);
   *slope = -rate * s.weighted / s.sum;
-  return log(4 * pi) - 0.25 * rate + log(s.sum);
+  return log(4 * M_PI) - 0.25 * rate + log(s.sum);
 }
 
 /* ---- log-normal approximation ----------------------------------------------------------- */

@@ -4,8 +4,6 @@
 
 #include "stats/normal.h"
 
-static const double pi = 3.14159265358979323846;
-
 /* From here on the transformation to a normal variable is accurate to rounding, while the continued
  * fraction takes ever more steps, as the square root of df. */
 static const double many = 10000;
@@ -36,7 +34,7 @@ static double gamma_ratio(double a)
 /* The density at 0. */
 static double peak(double df)
 {
-  return gamma_ratio(df / 2) / sqrt(df * pi);
+  return gamma_ratio(df / 2) / sqrt(df * M_PI);
 }
 
 static double log_density(double t, double df)
@@ -147,6 +145,6 @@ double gpnn_student_crps(double t, double df)
   /* f(t) (df + t^2), avoiding the square, which would overflow before the product vanishes. */
   double middle = df * peak(df) * exp(-(df - 1) / 2 * log_one_plus_square(t / sqrt(df)));
   double ratio = gamma_ratio(df / 2);
-  double last = sqrt(df / pi) * ratio * ratio / gamma_ratio(df - 0.5);
+  double last = sqrt(df / M_PI) * ratio * ratio / gamma_ratio(df - 0.5);
   return inner + 2 * (middle - last) / (df - 1);
 }

@@ -7,21 +7,19 @@
 #include "table/columns.h"
 #include "table/table_private.h"
 
-static const double PI = 3.14159265358979323846;
-
 /* ---- points ------------------------------------------------------------------------------ */
 
 /* The remainder is exact, so x and x + period are the same point if their sum is exact. */
 static void point_on_circle(double x, double period, double *features)
 {
-  double angle = 2 * PI * (remainder(x, period) / period);
+  double angle = 2 * M_PI * (remainder(x, period) / period);
   features[0] = sin(angle);
   features[1] = cos(angle);
 }
 
 static void point_on_sphere(double latitude, double longitude, double *features)
 {
-  double phi = latitude * (PI / 180), lambda = remainder(longitude, 360) * (PI / 180);
+  double phi = latitude * (M_PI / 180), lambda = remainder(longitude, 360) * (M_PI / 180);
   features[0] = GPNN_EARTH_RADIUS * cos(phi) * cos(lambda);
   features[1] = GPNN_EARTH_RADIUS * cos(phi) * sin(lambda);
   features[2] = GPNN_EARTH_RADIUS * sin(phi);

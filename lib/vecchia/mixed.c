@@ -107,7 +107,6 @@ static double penalised_sum(const struct state *state)
 /* Effects, s and deviance given the covariances in state->to. */
 static enum gpnn_status evaluate(struct state *state, struct gpnn_error *err)
 {
-  const double two_pi = 6.283185307179586476925;
   struct gpnn_mixed *to = state->to;
   double of_covariances, freedom = (double)(state->data->rows.n - state->data->n_fixed);
   enum gpnn_status status = invert_covariances(state, &of_covariances, err);
@@ -119,7 +118,7 @@ static enum gpnn_status evaluate(struct state *state, struct gpnn_error *err)
   if (!isfinite(sum)) return gpnn_fail(err, GPNN_ENUMERIC, "effects: the target is not finite");
   to->scale = state->scale > 0 ? state->scale : sum / freedom;
   to->deviance = of_covariances + gpnn_sparse_system_log_determinant(state->system) +
-                 freedom * log(two_pi * to->scale) + sum / to->scale;
+                 freedom * log(2 * M_PI * to->scale) + sum / to->scale;
   to->n_evaluations++;
   return GPNN_OK;
 }
