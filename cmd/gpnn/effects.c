@@ -56,9 +56,12 @@ static enum gpnn_status list_candidates(const struct cli *cli, const struct plac
     if (n++ > 0) fputc(',', to);
     print_item(&schema->inputs[i], to);
   }
-  if (to != NULL) fclose(to);
-  if (n == 0) free(*list);
-  if (n == 0) *list = NULL;
+  if (to != NULL && fclose(to) != 0 && status == GPNN_OK)
+    status = gpnn_fail_memory(err, "for the groups");
+  if (n == 0) {
+    free(*list);
+    *list = NULL;
+  }
   free(are);
   gpnn_index_close(index);
   return status;
@@ -121,5 +124,5 @@ enum gpnn_status effects_try(const struct cli *cli, struct places *places,
     places->effects = NULL;
   }
   trial->seconds = progress_now() - started;
-  return GPNN_OK;
+  return status == GPNN_ENOMEM ? gpnn_fail(err, status, "%s", failure.text) : GPNN_OK;
 }
