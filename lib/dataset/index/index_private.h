@@ -52,7 +52,7 @@ struct gpnn_index {
                                one may be open at a time */
 };
 
-/* ---- the fingerprint ----------------------------------------------------------------------- */
+/* ---- the fingerprint (fingerprint.c) -------------------------------------------------------- */
 
 /* Columns with their scaling and rows have separate hashes, so that parameters can distinguish an
  * index with other columns from one with other rows.  Begins zeroed; then for each hashed section
