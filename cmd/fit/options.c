@@ -34,6 +34,9 @@ static bool resolve_model(const struct cli *cli, struct fit_arguments *a)
   choose->kernel = a->kernel == NULL || strcmp(a->kernel, "auto") == 0;
   choose->ard = a->ard == FIT_ARD_AUTO;
   choose->fit.ard = a->ard != FIT_ARD_NO;
+  if (choose->budget > 0 && (a->neighbours > 0 || a->start != NULL))
+    return wrong(cli, "budget",
+                 "bounds what --neighbours auto tries, without --preset and --start");
   choose->neighbours = a->neighbours == 0;
   if (!choose->neighbours) choose->fit.neighbours = a->neighbours;
   choose->likelihood = a->likelihood == FIT_LIKELIHOOD_AUTO ? GPNN_LIKELIHOOD_LOCAL
@@ -77,8 +80,8 @@ static bool resolve_estimation(const struct cli *cli, struct fit_arguments *a)
 static bool check_conjugate(const struct cli *cli, const struct fit_arguments *a)
 {
   if (a->method != FIT_CONJUGATE) return true;
-  const char *other =
-      cli_given_of(cli, "preset,objective,optimizer,rotate,like,fix,likelihood,members,transform");
+  const char *other = cli_given_of(
+      cli, "preset,objective,optimizer,rotate,like,fix,likelihood,budget,members,transform");
   if (other != NULL) return wrong(cli, other, "applies to --method local only");
   return a->ard != FIT_ARD_YES || wrong(cli, "ard", "applies to --method local only");
 }
@@ -102,7 +105,7 @@ static bool check_inference(const struct cli *cli, const struct fit_arguments *a
   bool is_polya_gamma = a->inference == GPNN_INFERENCE_POLYA_GAMMA;
   const char *misplaced = cli_given_of(
       cli, is_polya_gamma ? "preset,method,effort,objective,optimizer,objective-neighbours,"
-                            "rotate,like,members,transform,thin,rows,lengthscales"
+                            "rotate,like,budget,members,transform,thin,rows,lengthscales"
                           : "omega,kl-weight");
   if (misplaced != NULL)
     return wrong(cli, misplaced,

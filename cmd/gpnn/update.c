@@ -317,7 +317,7 @@ static enum gpnn_status decide(const struct job *job, struct decision *decision,
   static const double chance = 3; /* standard errors */
   struct findings findings = {0};
   struct places places = {.train = job->table, .test = job->table, .working = *job->files};
-  char scores[160] = "no new row could be scored";
+  char scores[160] = "fewer than two new rows could be scored";
   struct worst worst = {.now = NAN, .was = NAN};
   places.working.index = gpnn_copy_text(job->model, strlen(job->model));
   places.working.params = NULL; /* those inside */
@@ -396,6 +396,7 @@ enum gpnn_status update(const struct cli *cli, const char *model, const char *ta
   int fd = -1;
   if (!table_can_reread(table))
     return gpnn_fail(err, GPNN_EINVAL, "%s: is read twice, so it has to be a file", table);
+  if (access(model, R_OK) != 0) return gpnn_fail_errno(err, errno, "%s: cannot be opened", model);
   if (!gpnn_index_has_parameters(model) || gpnn_index_is_model(model))
     return gpnn_fail(err, GPNN_EMISMATCH, "%s: is not a model that gpnn keeps", model);
   enum gpnn_status status = lock(model, &fd, err);

@@ -188,6 +188,10 @@ fit() {
       }' t.par
     ! grep -E "tried .* (128|256|400) neighbours" tried || return
   done
+  for option in '-m 30' '--preset paper' '--start t.par'; do
+    # shellcheck disable=SC2086 # some are two words
+    assert_fails 2 'budget: bounds what --neighbours auto tries' gpnn-fit --budget 60 $option t.gpi
+  done
 }
 
 @test "threads change no byte of what is chosen" {

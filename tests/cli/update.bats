@@ -55,6 +55,7 @@ make_house() {
   [[ $status == 2 && $output == *"option --forget: no input 'z'"* ]]
   cmp house.gpm before.gpm
   assert_fails 2 'forget is for --update' gpnn --forget 3 t.tsv
+  assert_fails 1 'none.gpm: cannot be opened: No such file' gpnn --update none.gpm t.tsv
 }
 
 @test "an update leaves out bad rows as it is told, and calibrates with the seed that it is given" {
