@@ -46,10 +46,10 @@ static char *directory_of(const char *path)
   return length == 0 ? gpnn_copy_text(".", 1) : gpnn_copy_text(path, length);
 }
 
-/* "dir/name" -> "dir/.name.XXXXXX" */
+/* "dir/name" -> "dir/.name" GPNN_ATOMIC_FILE_SUFFIX */
 static char *temporary_name(const char *target)
 {
-  static const char suffix[] = ".XXXXXX";
+  static const char suffix[] = GPNN_ATOMIC_FILE_SUFFIX;
   size_t length = strlen(target), dir = directory_length(target);
   char *name = malloc(length + 1 + sizeof suffix);
   if (name == NULL) return NULL;

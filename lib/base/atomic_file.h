@@ -19,6 +19,11 @@
 
 #include "base/status.h"
 
+/* The temporary file of "NAME" is "." NAME and this, with random letters in place of each X.  The
+ * name of the toolkit is part of it, so that what a killed program left can be told from files that
+ * other programs have given such names (base/scratch.h). */
+#define GPNN_ATOMIC_FILE_SUFFIX ".gpnn-XXXXXX"
+
 struct gpnn_atomic_file {
   int fd;          /* open for reading and writing; -1 if empty or prepared */
   char *target;    /* owned; the file to replace or create, symbolic links resolved */

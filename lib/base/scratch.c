@@ -12,7 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PREFIX ".gpnn-"
+#include "base/atomic_file.h"
+
+/* Not ".gpnn-" alone: a user may well have a directory ".gpnn-models", which must not be swept. */
+#define PREFIX ".gpnn-tmp-"
 
 /* "DIRECTORY/NAME", or NULL. */
 static char *join(const char *directory, const char *name)
@@ -97,12 +100,14 @@ static void sweep_directory(int parent, const char *name)
   close(fd);
 }
 
-/* True if 'entry' is an unfinished file of 'name': ".NAME.XXXXXX". */
+/* True if 'entry' is an unfinished file of 'name': "." NAME GPNN_ATOMIC_FILE_SUFFIX. */
 static bool is_unfinished(const char *entry, const char *name)
 {
+  static const char suffix[] = GPNN_ATOMIC_FILE_SUFFIX;
   size_t length = name == NULL ? 0 : strlen(name);
-  return length > 0 && strlen(entry) == length + strlen(".") + strlen(".XXXXXX") &&
-         entry[0] == '.' && strncmp(entry + 1, name, length) == 0 && entry[1 + length] == '.';
+  return length > 0 && strlen(entry) == strlen(".") + length + strlen(suffix) && entry[0] == '.' &&
+         strncmp(entry + 1, name, length) == 0 &&
+         strncmp(entry + 1 + length, suffix, strcspn(suffix, "X")) == 0;
 }
 
 void gpnn_scratch_sweep(const char *parent, const char *name)

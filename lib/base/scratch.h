@@ -28,7 +28,7 @@ struct gpnn_scratch {
 };
 
 /* Creates a directory in 'parent', for its owner alone, under a name that did not exist and begins
- * with ".gpnn-".  GPNN_EIO: the system refuses.  GPNN_ENOMEM.  The object is then empty. */
+ * with ".gpnn-tmp-".  GPNN_EIO: the system refuses.  GPNN_ENOMEM.  The object is then empty. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_scratch_create(struct gpnn_scratch *scratch,
                                                      const char *parent, struct gpnn_error *err);
 

@@ -107,7 +107,7 @@ assert_page() {
   run ! grep -q 'Scores by day' page.html
   grep -q 'Effect of day on' page.html
   # Nothing tells where working files were.
-  run ! grep -qE '/?[.]gpnn-[a-z0-9]{6}/' page.html
+  run ! grep -qE '/?[.]gpnn-tmp-[A-Za-z0-9]{6}/' page.html
 }
 
 @test "without gnuplot there are tables, and the page says why there are no pictures" {

@@ -173,7 +173,7 @@ make_house() {
     gpnn-predict -q house.gpm other.tsv >/dev/null
   done
   # What it left is swept away the night after.
-  mkdir -p .gpnn-abcdef && touch .gpnn-abcdef/usual.gpi .house.gpm.abcdef
+  mkdir -p .gpnn-tmp-abcdef && touch .gpnn-tmp-abcdef/usual.gpi .house.gpm.gpnn-abcdef
   find . -name '.*gp*' -exec touch -d 'yesterday' {} +
   gpnn -q --update house.gpm other.tsv
   (($(find . -name '.*gp*' | wc -l) == 0))

@@ -73,30 +73,36 @@ static void what_was_left_behind_is_swept_away(void **state)
 {
   (void)state;
   struct gpnn_scratch used = {0}, left = {0}, recent = {0};
-  char paths[6][4096];
-  const char *const files[] = {".m.gpm.abcdef", ".m.gpm.ghijkl", ".m.gpm.abc",
-                               ".n.gpm.abcdef", "m.gpm",         ".gpnn-"};
+  char paths[7][4096], models[4096];
+  const char *const files[] = {".m.gpm.gpnn-abcdef", ".m.gpm.gpnn-ghijkl", ".m.gpm.gpnn-abc",
+                               ".n.gpm.gpnn-abcdef", "m.gpm",              ".m.gpm.backup",
+                               ".gpnn-"};
   assert_ok(gpnn_scratch_create(&used, scratch_folder, &err));
   assert_ok(gpnn_scratch_create(&left, scratch_folder, &err));
   assert_ok(gpnn_scratch_create(&recent, scratch_folder, &err));
   close(left.lock - 1);
   close(recent.lock - 1);
   left.lock = recent.lock = 0;
-  for (size_t i = 0; i < 6; i++) {
-    snprintf(paths[i], sizeof paths[i], "%s/%s", i < 5 ? scratch_folder : left.path, files[i]);
+  for (size_t i = 0; i < 7; i++) {
+    snprintf(paths[i], sizeof paths[i], "%s/%s", i < 6 ? scratch_folder : left.path, files[i]);
     fclose(fopen(paths[i], "w"));
     if (i != 1) make_old(paths[i]);
   }
+  snprintf(models, sizeof models, "%s/.gpnn-models", scratch_folder); /* a user's own */
+  assert_int_equal(mkdir(models, 0700), 0);
+  make_old(models);
   make_old(used.path);
   make_old(left.path);
   gpnn_scratch_sweep(scratch_folder, "m.gpm");
   assert_true(is_there(used.path));
   assert_false(is_there(left.path));
   assert_true(is_there(recent.path));
-  for (size_t i = 0; i < 5; i++) assert_int_equal(is_there(paths[i]), i != 0);
+  assert_true(is_there(models));
+  for (size_t i = 0; i < 6; i++) assert_int_equal(is_there(paths[i]), i != 0);
   gpnn_scratch_sweep(scratch_folder, NULL);
   gpnn_scratch_sweep("/no/such/place", "m.gpm");
-  for (size_t i = 1; i < 5; i++) unlink(paths[i]);
+  for (size_t i = 1; i < 6; i++) unlink(paths[i]);
+  rmdir(models);
   gpnn_scratch_remove(&used);
   gpnn_scratch_remove(&left);
   gpnn_scratch_remove(&recent);
