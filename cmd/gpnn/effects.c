@@ -12,17 +12,14 @@
 #include "cmd/gpnn/steps.h"
 #include "estimate/group_effects.h"
 
-/* Rows held out, below which scores come from models that are fitted again. */
-enum { FEWEST_HELD_OUT = 200 };
-
-/* False: the user said what rows have instead, or of what there can be no effects; or the table is
- * gone. */
+/* False: the user said what rows have instead, or of what there can be no effects; or few rows are
+ * held out, so that scores would come from models that are fitted again; or the table is gone. */
 static bool may_try(const struct cli *cli, const struct places *places,
                     const struct gpnn_dataset *dataset)
 {
   static const char others[] =
       "group-effect,classes,exposure,row-noise,regressors,transform,likelihood";
-  return cli_given_of(cli, others) == NULL && dataset->n_calibration >= FEWEST_HELD_OUT &&
+  return cli_given_of(cli, others) == NULL && gpnn_dataset_holds_out_enough(dataset) &&
          check_can_reread(places->train);
 }
 

@@ -1,5 +1,6 @@
 #include "dataset/dataset.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,20 +265,24 @@ size_t gpnn_dataset_count_outside(const struct gpnn_dataset *dataset, size_t n, 
   return n_outside;
 }
 
+size_t gpnn_dataset_count_groups(size_t n, const uint64_t *key, const double *y)
+{
+  uint64_t found[GPNN_DATASET_GROUPS];
+  size_t n_found = 0;
+  for (size_t i = 0; i < n && n_found < GPNN_DATASET_GROUPS; i++) {
+    size_t at = 0;
+    if (isnan(y[i])) continue;
+    while (at < n_found && found[at] != key[i]) at++;
+    if (at == n_found) found[n_found++] = key[i];
+  }
+  return n_found;
+}
+
 bool gpnn_dataset_holds_out_enough(const struct gpnn_dataset *dataset)
 {
-  enum { ROWS = 200, GROUPS = 30 };
-  uint64_t found[GROUPS];
-  size_t n = 0;
-  if (dataset->n_calibration < ROWS) return false;
-  if (dataset->group_keys == NULL) return true;
-  const uint64_t *keys = dataset->group_keys + dataset->n_row_groups;
-  for (size_t i = 0; i < dataset->n_calibration && n < GROUPS; i++) {
-    size_t at = 0;
-    while (at < n && found[at] != keys[i]) at++;
-    if (at == n) found[n++] = keys[i];
-  }
-  return n == GROUPS;
+  enum { ROWS = 200 };
+  return dataset->n_calibration >= ROWS && (dataset->n_calibration_groups == 0 ||
+                                            dataset->n_calibration_groups >= GPNN_DATASET_GROUPS);
 }
 
 size_t gpnn_dataset_n_distinct(const struct gpnn_dataset *dataset)

@@ -61,6 +61,9 @@ struct gpnn_packed {
 /* The 'target' of a dataset that is no target's view. */
 #define GPNN_DATASET_ALL_ROWS SIZE_MAX
 
+/* Groups from which errors can be told, as rows of a group err together. */
+enum { GPNN_DATASET_GROUPS = 30 };
+
 /*
  * The view of one target: the rows, in standardised units except for offsets, with that target in
  * 'y', 'calibration_y', 'noise', 'calibration_noise', 'offset', 'calibration_offset', 'scaling' and
@@ -103,7 +106,8 @@ struct gpnn_dataset {
                                   for calibration belong to other groups */
   const uint64_t *group_keys;  /* n_row_groups, then n_calibration: by what groups of a column are
                                   known, a hash of their text, and for each calibration row that of
-                                  its group; NULL: not known */
+                                  its group; NULL: not known.  Those of all calibration rows, also
+                                  where a view has fewer */
   bool rows_follow_targets;    /* targets may decide which rows there are, or are held out, as
                                   rows that equal others in all columns are left out or stay
                                   together; only found out if 'scaling.y_given' */
@@ -112,6 +116,8 @@ struct gpnn_dataset {
   size_t n_more;               /* further targets, may be 0 */
   const double *more;          /* n_more by n: one target after another; NULL: none */
   size_t n_calibration;        /* rows held out for calibration, may be 0 */
+  size_t n_calibration_groups; /* groups of a column that these belong to, at most
+                                  GPNN_DATASET_GROUPS; 0: not known */
   const double *calibration_x; /* n_calibration by d */
   const double *calibration_y; /* n_calibration */
   const double *calibration_regressors; /* n_calibration by n_regressors, or NULL */
@@ -194,7 +200,8 @@ bool gpnn_dataset_has_copies(const struct gpnn_dataset *dataset);
 size_t gpnn_dataset_count_outside(const struct gpnn_dataset *dataset, size_t n, const double *x);
 
 /* True if errors can be told from the rows that are held out for calibration: if they are 200 or
- * more, and of 30 groups or more where rows have groups, as those of a group err together. */
+ * more, and of GPNN_DATASET_GROUPS or more where rows have groups, as those of a group err
+ * together. */
 bool gpnn_dataset_holds_out_enough(const struct gpnn_dataset *dataset);
 
 /* How many training rows there are, each set of copies counted once. */

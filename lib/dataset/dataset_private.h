@@ -33,6 +33,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_set_views(struct gpnn_dataset_sour
 GPNN_MUST_CHECK enum gpnn_status gpnn_dataset_new_views(struct gpnn_dataset_source *source,
                                                         struct gpnn_error *err);
 
+/* How many different values 'key' has where 'y' is not NaN (n each), at most GPNN_DATASET_GROUPS.
+ */
+size_t gpnn_dataset_count_groups(size_t n, const uint64_t *key, const double *y);
+
 /* True if the search of the source of 'dataset' is over what the dataset sees of its rows. */
 bool gpnn_dataset_sees_as_search(const struct gpnn_dataset *dataset);
 

@@ -155,3 +155,12 @@ grouped_table() {
   grep -q '^# calibration: .* left-out training rows' few.cal
   grep -q '^# calibration: .* held-out rows' many.cal
 }
+
+@test "groups count where they have the target" {
+  grouped_table 200 0 | awk -F '\t' -v OFS='\t' '
+    { print $0, NR == 1 ? "z" : substr($1, 2) % 3 ? "NA" : $4 }' >scarce.tsv
+  gpnn-index -q --by site --calibration-rows 720 -y y,z -o scarce.gpi scarce.tsv
+  gpnn-fit -q --effort fast --kernel exp --ard no -m 30 scarce.gpi | gpnn-calibrate -q -o scarce.cal scarce.gpi
+  grep '^# calibration: ' scarce.cal >said
+  (($(grep -c 'held-out rows' said) == 1 && $(grep -c 'left-out training rows' said) == 1))
+}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "dataset/dataset_private.h"
 #include "dataset/index/index_private.h"
 
 /* ---- presence ------------------------------------------------------------------------------ */
@@ -220,9 +221,9 @@ enum gpnn_status gpnn_index_write_parts(struct gpnn_index_writing *writing,
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* Points a view to its own rows. */
-static void set_rows(struct gpnn_dataset *view, const struct part *part,
-                     const double *const starts[ARRAYS])
+/* Points a view of 'rows' to its own rows. */
+static void set_rows(struct gpnn_dataset *view, const struct gpnn_dataset *rows,
+                     const struct part *part, const double *const starts[ARRAYS])
 {
   if (part->calibration) {
     view->n_calibration = part->n;
@@ -232,6 +233,10 @@ static void set_rows(struct gpnn_dataset *view, const struct part *part,
     view->calibration_noise = starts[NOISE];
     view->calibration_offset = starts[OFFSET];
     view->calibration_exposure = starts[EXPOSURE];
+    if (rows->group_keys != NULL)
+      view->n_calibration_groups =
+          gpnn_dataset_count_groups(rows->n_calibration, rows->group_keys + rows->n_row_groups,
+                                    target_of(rows, part->t, true));
     return;
   }
   view->is_partial = true;
@@ -261,7 +266,7 @@ void gpnn_index_set_parts(const struct gpnn_dataset *rows, const struct gpnn_ind
       starts[a] = (const double *)(const void *)bytes;
       bytes += own;
     }
-    set_rows(&views[part.t], &part, starts);
+    set_rows(&views[part.t], rows, &part, starts);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "dataset/dataset_private.h"
 #include "dataset/index/index_private.h"
 #include "dataset/missing.h"
 
@@ -128,6 +129,10 @@ enum gpnn_status gpnn_index_read(struct gpnn_index *index, enum gpnn_container_k
     status = gpnn_index_find_items(index, "GKEY", dataset->n_row_groups + dataset->n_calibration, 1,
                                    sizeof *dataset->group_keys, &keys, err);
   dataset->group_keys = keys;
+  if (keys != NULL)
+    dataset->n_calibration_groups = gpnn_dataset_count_groups(
+        dataset->n_calibration, dataset->group_keys + dataset->n_row_groups,
+        dataset->calibration_y);
   if (status == GPNN_OK && gpnn_container_find(index->container, "LACK") != NULL)
     status = gpnn_index_find_items(index, "LACK", dataset->n,
                                    gpnn_lacks_bytes(dataset->schema.n_inputs), 1, &lacks, err);
