@@ -74,8 +74,12 @@ static void what_was_left_behind_is_swept_away(void **state)
   (void)state;
   struct gpnn_scratch used = {0}, left = {0}, recent = {0};
   char paths[7][4096], models[4096];
-  const char *const files[] = {".m.gpm.gpnn-abcdef", ".m.gpm.gpnn-ghijkl", ".m.gpm.gpnn-abc",
-                               ".n.gpm.gpnn-abcdef", "m.gpm",              ".m.gpm.backup",
+  const char *const files[] = {".m.gpm.gpnn-abcdef",
+                               ".m.gpm.gpnn-ghijkl",
+                               ".m.gpm.gpnn-abc",
+                               ".n.gpm.gpnn-abcdef",
+                               "m.gpm",
+                               ".m.gpm.backup",
                                ".gpnn-"};
   assert_ok(gpnn_scratch_create(&used, scratch_folder, &err));
   assert_ok(gpnn_scratch_create(&left, scratch_folder, &err));
