@@ -84,9 +84,7 @@ static enum gpnn_status score(struct findings *f, const struct cli *cli,
 {
   size_t n = f->opened.n;
   if (places->test == NULL) return GPNN_OK;
-  /* gpnn-predict writes its table as usual, whatever it reads. */
-  const struct gpnn_table_options options = {
-      .delimiter = cli->table.delimiter, .has_header = true, .notation.missing = cli->na};
+  const struct gpnn_table_options options = steps_predictions_table(cli);
   const char **names = calloc(n, sizeof *names);
   if (names == NULL) return gpnn_fail_memory(err, "for the report");
   for (size_t t = 0; t < n; t++) names[t] = f->opened.channels[t].dataset->schema.target.name;

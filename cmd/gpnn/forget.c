@@ -35,31 +35,24 @@ static enum gpnn_status predict(const struct forget_trial *trial, size_t n, stru
   return run(trial, &predict, trial->table, trial->predictions, err);
 }
 
-static bool is_better(const struct gpnn_scored_gain *gain)
-{
-  static const double least = 0.01, chance = 3; /* standard errors */
-  return gain->nll > least && gain->nll > chance * gain->nll_error &&
-         gain->loss > chance * gain->loss_error;
-}
-
 enum gpnn_status forget_find(const struct forget_trial *trial, size_t *n, struct gpnn_error *err)
 {
   enum { FEWEST = 100 };
-  /* gpnn-predict writes its table as usual, whatever it reads. */
-  const struct gpnn_table_options options = {.delimiter = trial->cli->table.delimiter,
-                                             .has_header = true,
-                                             .notation.missing = trial->cli->na};
+  const struct gpnn_table_options options = steps_predictions_table(trial->cli);
   enum gpnn_status status = GPNN_OK;
   double best = 0;
   *n = trial->n_rows;
   for (size_t k = trial->n_rows / 2; k >= FEWEST && status == GPNN_OK; k /= 2) {
     struct gpnn_scored_gain gain;
     status = predict(trial, k, err);
-    if (status == GPNN_EIO) return GPNN_OK; /* as where no row of a class is left */
+    if (status == GPNN_EIO) { /* as where no row of a class is left */
+      cli_note(trial->cli, "fewer than the %zu newest rows are not tried: %s", 2 * k, err->text);
+      return GPNN_OK;
+    }
     if (status == GPNN_OK)
       status = gpnn_scored_compare(&gain, trial->n_targets, trial->names, trial->target,
                                    trial->before, trial->predictions, &options, err);
-    if (status != GPNN_OK || !is_better(&gain) || gain.nll <= best) continue;
+    if (status != GPNN_OK || !gpnn_scored_gain_is_certain(&gain) || gain.nll <= best) continue;
     best = gain.nll;
     *n = k;
   }

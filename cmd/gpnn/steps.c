@@ -419,6 +419,12 @@ enum gpnn_status steps_run(const struct cli *cli, const struct places *places, e
   return status;
 }
 
+struct gpnn_table_options steps_predictions_table(const struct cli *cli)
+{
+  return (struct gpnn_table_options){
+      .delimiter = cli->table.delimiter, .has_header = true, .notation.missing = cli->na};
+}
+
 enum gpnn_status steps_run_tool(struct command *command, struct gpnn_child *child,
                                 struct gpnn_error *err)
 {

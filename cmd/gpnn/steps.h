@@ -94,6 +94,10 @@ GPNN_MUST_CHECK enum gpnn_status steps_check(const struct cli *cli, const struct
 GPNN_MUST_CHECK enum gpnn_status steps_run(const struct cli *cli, const struct places *places,
                                            enum step step, struct gpnn_error *err);
 
+/* How predictions that a step has written are read: gpnn-predict writes its table as usual,
+ * whatever it reads. */
+struct gpnn_table_options steps_predictions_table(const struct cli *cli);
+
 /* Runs another tool, the first word of 'command', and keeps what it writes in 'child', which is
  * zeroed and which the caller releases.  GPNN_EIO: the work failed, and the message is the tool's;
  * otherwise outcomes as of gpnn_child_run(). */

@@ -20,6 +20,7 @@
 #include "container/state.h"
 #include "dataset/training/grown.h"
 #include "kernel/effects.h"
+#include "stats/coverage.h"
 
 /* ---- options ------------------------------------------------------------------------------- */
 
@@ -185,8 +186,7 @@ static struct score score_of(const struct gpnn_metrics_result *numbers,
                              const struct gpnn_classification_result *classes, bool of_classes)
 {
   if (!of_classes) return (struct score){numbers->nll, numbers->nll_error};
-  double p = classes->error;
-  return (struct score){p, sqrt(p * (1 - p) / (double)classes->n)};
+  return (struct score){classes->error, gpnn_coverage_se(classes->error, classes->n)};
 }
 
 /* The target whose new rows were predicted worst, by what held-out rows let expect. */

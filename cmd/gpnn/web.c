@@ -88,9 +88,7 @@ bool web_run(struct web *web, struct command *command, struct gpnn_child *child)
 enum gpnn_status web_open_predictions(const struct web *web, const char *path,
                                       struct gpnn_table **table, struct gpnn_error *err)
 {
-  /* gpnn-predict writes its table as usual, whatever it reads. */
-  const struct gpnn_table_options options = {
-      .delimiter = web->cli->table.delimiter, .has_header = true, .notation.missing = web->cli->na};
+  const struct gpnn_table_options options = steps_predictions_table(web->cli);
   return gpnn_table_open(table, path, &options, err);
 }
 

@@ -167,8 +167,9 @@ static enum gpnn_status find_losses(struct reading *r, struct part *part,
   if (part->of_classes) {
     size_t n = gpnn_predictions_n_probabilities(part->columns->classes);
     bool is_known = of_class.p != NULL && of_class.truth < n;
-    *nll = -fmax(is_known ? log(of_class.p[of_class.truth]) : of_class.logp,
-                 log(GPNN_CLASSIFICATION_FLOOR));
+    double logp = is_known ? log(of_class.p[of_class.truth]) : of_class.logp;
+    if (isnan(logp)) return GPNN_OK; /* a class that the model does not know */
+    *nll = -fmax(logp, log(GPNN_CLASSIFICATION_FLOOR));
     *loss = of_class.label != of_class.truth;
   } else {
     double error = row.truth - row.mean, logp = row.score[GPNN_PREDICTIONS_LOGP];
@@ -231,6 +232,13 @@ enum gpnn_status gpnn_scored_compare(struct gpnn_scored_gain *gain, size_t n_tar
   free(b.nll);
   free(b.loss);
   return status;
+}
+
+bool gpnn_scored_gain_is_certain(const struct gpnn_scored_gain *gain)
+{
+  static const double least = 0.01, chance = 3; /* standard errors */
+  return gain->nll > least && gain->nll > chance * gain->nll_error &&
+         gain->loss > chance * gain->loss_error;
 }
 
 /* ---- the result --------------------------------------------------------------------------- */

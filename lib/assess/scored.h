@@ -72,4 +72,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_scored_compare(struct gpnn_scored_gain *ga
                                                      const struct gpnn_table_options *options,
                                                      struct gpnn_error *err);
 
+/* True if the gain is worth a change of the model and not chance: both losses are lower by more
+ * than three standard errors, and the NLL by more than 0.01. */
+bool gpnn_scored_gain_is_certain(const struct gpnn_scored_gain *gain);
+
 #endif
