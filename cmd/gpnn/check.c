@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/list.h"
 #include "base/memory.h"
 #include "cmd/common/open.h"
 #include "dataset/index/index.h"
@@ -101,18 +102,21 @@ static enum gpnn_status check_columns(const struct cli *cli, struct places *plac
 
 /* Fails with the first column of a list that the training table lacks and the other has. */
 static enum gpnn_status check_list(const struct gpnn_table *train, const struct gpnn_table *test,
-                                   char *list, struct gpnn_error *err)
+                                   const char *list, struct gpnn_error *err)
 {
-  size_t column;
-  char shown[GPNN_MASK_BYTES], *rest = NULL;
+  size_t column, length;
+  char shown[GPNN_MASK_BYTES];
   enum gpnn_status status = GPNN_OK;
-  for (char *name = strtok_r(list, ",", &rest); name != NULL && status == GPNN_OK;
-       name = strtok_r(NULL, ",", &rest))
+  for (const char *item; status == GPNN_OK && (item = gpnn_list_next(&list, &length)) != NULL;) {
+    char *name = gpnn_copy_text(item, length);
+    if (name == NULL) return gpnn_fail_memory(err, "for the columns");
     if (gpnn_columns_find(train, name, &column, NULL) == GPNN_EINVAL &&
         gpnn_columns_find(test, name, &column, NULL) == GPNN_OK)
       status =
           gpnn_fail(err, GPNN_EINVAL, "%s: no column '%s', which %s has", gpnn_table_name(train),
-                    gpnn_mask(shown, name, strlen(name)), gpnn_table_name(test));
+                    gpnn_mask(shown, name, length), gpnn_table_name(test));
+    free(name);
+  }
   return status;
 }
 
@@ -129,11 +133,7 @@ static enum gpnn_status check_asked(const struct cli *cli, const struct places *
     return GPNN_OK;
   for (size_t i = 0; i < sizeof lists / sizeof *lists && status == GPNN_OK; i++) {
     const char *given = cli_text_given(cli, lists[i]);
-    if (given == NULL) continue;
-    char *list = gpnn_copy_text(given, strlen(given));
-    status = list == NULL ? gpnn_fail_memory(err, "for the columns")
-                          : check_list(train, test, list, err);
-    free(list);
+    if (given != NULL) status = check_list(train, test, given, err);
   }
   gpnn_table_close(train);
   return status;
