@@ -234,20 +234,6 @@ static const char *target_name(const struct gpnn_schema *schema, size_t t,
   return gpnn_schema_column_name(t == 0 ? &schema->target : &schema->more[t - 1], name);
 }
 
-static void warn_of_outlier(const struct cli *cli, const char *name,
-                            const struct gpnn_training *training)
-{
-  static const double most = 0.5;
-  char target[GPNN_MASK_BYTES];
-  if (training->outlier_rows <= 2 || training->outlier_fraction <= most) return;
-  target_name(&training->dataset.schema, training->outlier_target, target);
-  cli_warn(
-      cli, "%s: one row, whose target%s%s%s is %.6g, has %.0f %% of the target's variance: a slip?",
-      name, training->dataset.n_more > 0 ? " " : "", training->dataset.n_more > 0 ? target : "",
-      training->dataset.offset != NULL ? " minus its offset" : "", training->outlier,
-      100 * training->outlier_fraction);
-}
-
 enum { VALUE_BYTES = 40 }; /* room for a number or a date */
 
 /* Writes a number as a user would type it. */
@@ -270,14 +256,28 @@ static const char *write_limit(char out[VALUE_BYTES], const struct gpnn_column *
   return out;
 }
 
-/* Warns about cells of one input that lie far outside the rest.  A value that occurs twice is more
+/* The column of outliers and, shown, its name: an input, or after all features a target. */
+static const struct gpnn_column *column_of(const struct gpnn_schema *schema,
+                                           struct gpnn_feature_cursor *at,
+                                           const struct gpnn_outliers *outliers,
+                                           char shown[GPNN_MASK_BYTES])
+{
+  size_t n_features = gpnn_schema_features(schema), t = outliers->column - n_features;
+  if (outliers->column < n_features) {
+    gpnn_schema_feature_name(schema, at, outliers->column, shown);
+    return gpnn_schema_feature_input(schema, at, outliers->column);
+  }
+  target_name(schema, t, shown);
+  return t == 0 ? &schema->target : &schema->more[t - 1];
+}
+
+/* Warns about cells of one column that lie far outside the rest.  A value that occurs twice is more
  * likely a code than a slip. */
 static void warn_of_far(const struct cli *cli, const char *name, const struct gpnn_schema *schema,
                         struct gpnn_feature_cursor *at, const struct gpnn_outliers *outliers)
 {
   char shown[GPNN_MASK_BYTES], value[VALUE_BYTES], low[VALUE_BYTES], high[VALUE_BYTES];
-  const struct gpnn_column *column = gpnn_schema_feature_input(schema, at, outliers->column);
-  gpnn_schema_feature_name(schema, at, outliers->column, shown);
+  const struct gpnn_column *column = column_of(schema, at, outliers, shown);
   write_value(value, column, outliers->value);
   write_limit(low, column, outliers->low);
   write_limit(high, column, outliers->high);
@@ -368,7 +368,6 @@ void describe_training(const struct cli *cli, const struct gpnn_table *table,
   char shown[GPNN_MASK_BYTES];
   struct gpnn_feature_cursor at = {0};
   describe_copies(cli, name, training);
-  warn_of_outlier(cli, name, training);
   warn_of_all_far(cli, name, training);
   describe_classes(cli, name, training);
   describe_levels(cli, name, &dataset->schema);

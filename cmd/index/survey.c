@@ -327,12 +327,14 @@ static enum gpnn_status add_codes(struct index_changes *changes, const struct cl
   const struct gpnn_outlier_columns *outliers = &training->outlier_columns;
   const struct gpnn_schema *schema = &training->dataset.schema;
   struct gpnn_feature_cursor at = {0};
+  size_t n_features = gpnn_schema_features(schema); /* then come the targets */
   const char *asked = cli->table.notation.missing;
   const char *before = asked == NULL && a->skip_bad != SKIP_NONE ? "NA" : asked;
   enum gpnn_status status = GPNN_OK;
   for (size_t f = 0; f < outliers->n && status == GPNN_OK; f++) {
     char code[GPNN_NUMBER_BYTES], *longer = NULL;
-    bool is_date = gpnn_schema_feature_input(schema, &at, outliers->of[f].column)->date != NULL;
+    size_t j = outliers->of[f].column;
+    bool is_date = j < n_features && gpnn_schema_feature_input(schema, &at, j)->date != NULL;
     if (is_date || outliers->of[f].n_equal < 2) continue;
     gpnn_number_write(code, outliers->of[f].value);
     status =

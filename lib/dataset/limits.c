@@ -60,7 +60,7 @@ static void count_octaves(const void *state, size_t count, const double *rows, d
   for (size_t i = 0; i < count; i++)
     for (size_t j = 0; j < o->n_in; j++) {
       double from = distance(&o->columns[j], rows[i * o->width + j]);
-      if (from <= o->columns[j].inner) continue;
+      if (!(from > o->columns[j].inner)) continue; /* or it is missing */
       int octave = ilogb(from / o->columns[j].inner);
       found[j * OCTAVES + (size_t)(octave < OCTAVES ? octave : OCTAVES - 1)]++;
     }
@@ -153,6 +153,7 @@ static void find_ends(const void *state, size_t count, const double *rows, doubl
     for (size_t f = 0; f < r->outliers->n; f++) {
       size_t j = r->outliers->of[f].column;
       double value = rows[i * r->width + j];
+      if (isnan(value)) continue;
       const struct column *column = &r->columns[j];
       int region = distance(column, value) <= column->outer ? INSIDE
                    : value / 2 < column->centre             ? BELOW
@@ -251,7 +252,7 @@ static enum gpnn_status set_limits(struct gpnn_learnt *limits, size_t n_in,
     lower[j] = -DBL_MAX;
     upper[j] = DBL_MAX;
   }
-  for (size_t f = 0; f < outliers->n; f++) {
+  for (size_t f = 0; f < outliers->n && outliers->of[f].column < n_in; f++) {
     size_t j = outliers->of[f].column;
     lower[j] = fmax(2 * (columns[j].centre - 2 * columns[j].outer), -DBL_MAX);
     upper[j] = fmin(2 * (columns[j].centre + 2 * columns[j].outer), DBL_MAX);
@@ -262,16 +263,18 @@ static enum gpnn_status set_limits(struct gpnn_learnt *limits, size_t n_in,
 
 enum gpnn_status gpnn_limits_learn(struct gpnn_learnt *limits,
                                    struct gpnn_outlier_columns *outliers,
-                                   const struct gpnn_row_source *rows, size_t n_in,
+                                   const struct gpnn_row_source *rows, size_t n_in, size_t n_more,
                                    const struct gpnn_feature *features, struct gpnn_error *err)
 {
+  size_t n = n_in + n_more;
   struct gpnn_outlier_columns found = {0};
-  struct column *columns = gpnn_alloc(n_in, 1, sizeof *columns);
+  struct column *columns = gpnn_alloc(n, 1, sizeof *columns);
   enum gpnn_status status = columns == NULL ? gpnn_fail_memory(err, "for the limits of the inputs")
-                                            : judge_all(rows, n_in, features, columns, err);
-  if (status == GPNN_OK) status = find_outliers(rows, n_in, columns, &found, err);
+                                            : judge_all(rows, n, features, columns, err);
+  if (status == GPNN_OK) status = find_outliers(rows, n, columns, &found, err);
   if (status == GPNN_OK && found.n > 0) status = describe_all(rows, columns, &found, err);
-  if (status == GPNN_OK && found.n > 0) status = set_limits(limits, n_in, columns, &found, err);
+  if (status == GPNN_OK && found.n > 0 && found.of[0].column < n_in)
+    status = set_limits(limits, n_in, columns, &found, err);
   free(columns);
   if (status == GPNN_OK)
     *outliers = found;

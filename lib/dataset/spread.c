@@ -15,12 +15,14 @@ enum {
   LEAST = 12,    /* cells that must differ from the centre for a column to be judged */
 };
 
-/* Judges a column by 'n' of its values, which are overwritten. */
+/* Judges a column by 'n' of its values, which are overwritten; NaN where it is missing. */
 static struct gpnn_spread judge(size_t n, double *values)
 {
   struct gpnn_spread column = {0};
   size_t differ = 0;
   qsort(values, n, sizeof *values, gpnn_compare_doubles);
+  while (n > 0 && isnan(values[n - 1])) n--;
+  if (n == 0) return column;
   double centre = values[(n - 1) / 2];
   for (size_t i = 0; i < n; i++)
     if (values[i] != centre) values[differ++] = fabs(values[i] / 2 - centre / 2);

@@ -10,7 +10,7 @@ static enum gpnn_status learn_limits(struct gpnn_learnt *learnt,
                                      const struct gpnn_row_source *rows, struct gpnn_error *err)
 {
   if (options->outliers == NULL) return GPNN_OK;
-  return gpnn_limits_learn(learnt, options->outliers, rows, n, features, err);
+  return gpnn_limits_learn(learnt, options->outliers, rows, n, options->n_described, features, err);
 }
 
 static enum gpnn_status learn_tails(struct gpnn_learnt *learnt,

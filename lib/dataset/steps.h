@@ -34,7 +34,9 @@ struct gpnn_learnt {
 /* Which steps are wanted, where they are needed. */
 struct gpnn_step_options {
   struct gpnn_outlier_columns *outliers; /* limits, and where they are described; NULL: none */
-  bool compresses;                       /* long tails */
+  size_t n_described; /* columns that follow the features, as targets do, and only have their
+                         outliers described; 'features' has them too, and a cell may be NaN */
+  bool compresses;    /* long tails */
 };
 
 enum { GPNN_STEP_SHOWN = 2 };
@@ -81,7 +83,8 @@ struct gpnn_outliers {
   double low, high; /* range of the other cells */
 };
 
-/* The columns that got limits.  A zeroed object is empty and may be released. */
+/* The columns that got limits, or have outliers that are only described.  A zeroed object is empty
+ * and may be released. */
 struct gpnn_outlier_columns {
   size_t n;
   struct gpnn_outliers *of; /* owned; n, by column */

@@ -51,15 +51,15 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_spread_learn(const struct gpnn_row_source 
 
 /*
  * Learns the limits of the first 'n_in' columns of 'rows', and describes the outliers of the
- * columns that got some.  'limits' and 'outliers' must be zeroed.  Columns that have a unit or are
- * one of several coordinates of a point get no limits; 'features' may be NULL: there are no such
- * columns. GPNN_ENOMEM, and whatever 'rows' fails with.
+ * columns that got some, and of the next 'n_more' columns, which get none.  'limits' and 'outliers'
+ * must be zeroed.  Columns that have a unit or are one of several coordinates of a point get no
+ * limits; 'features' may be NULL: there are no such columns. GPNN_ENOMEM, and whatever 'rows' fails
+ * with.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_limits_learn(struct gpnn_learnt *limits,
-                                                   struct gpnn_outlier_columns *outliers,
-                                                   const struct gpnn_row_source *rows, size_t n_in,
-                                                   const struct gpnn_feature *features,
-                                                   struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_limits_learn(struct gpnn_learnt *limits, struct gpnn_outlier_columns *outliers,
+                  const struct gpnn_row_source *rows, size_t n_in, size_t n_more,
+                  const struct gpnn_feature *features, struct gpnn_error *err);
 bool gpnn_limits_are_valid(const struct gpnn_learnt *limits);
 
 /* True if column 'j' has limits. */

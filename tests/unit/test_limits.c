@@ -25,7 +25,7 @@ static bool is_limited(size_t n, double *values, double *lower, double *upper,
   const struct gpnn_row_source source = {n, 1, read_values, values, 1};
   struct gpnn_learnt limits = {0};
   struct gpnn_outlier_columns found = {0};
-  assert_ok(gpnn_limits_learn(&limits, &found, &source, 1, NULL, &err));
+  assert_ok(gpnn_limits_learn(&limits, &found, &source, 1, 0, NULL, &err));
   bool limited = gpnn_limits_has(&limits, 0);
   assert_int_equal(found.n, limited);
   if (limited) {
@@ -235,14 +235,28 @@ static void points_and_features_with_a_unit_have_no_limits(void **state)
   const struct gpnn_row_source source = {N, 3, read_three, &good, 1};
   struct gpnn_learnt limits = {0};
   struct gpnn_outlier_columns outliers = {0};
-  assert_ok(gpnn_limits_learn(&limits, &outliers, &source, 3, pair, &err));
+  assert_ok(gpnn_limits_learn(&limits, &outliers, &source, 3, 0, pair, &err));
   assert_int_equal(outliers.n, 1);
   assert_int_equal(outliers.of[0].column, 0);
   free(limits.numbers);
   gpnn_outlier_columns_release(&outliers);
-  assert_ok(gpnn_limits_learn(&limits, &outliers, &source, 3, unit, &err));
+  assert_ok(gpnn_limits_learn(&limits, &outliers, &source, 3, 0, unit, &err));
   assert_int_equal(outliers.n, 2);
   assert_int_equal(outliers.of[0].column, 1);
+  free(limits.numbers);
+  gpnn_outlier_columns_release(&outliers);
+}
+
+static void columns_that_follow_are_described_but_get_no_limits(void **state)
+{
+  (void)state;
+  size_t good = N;
+  const struct gpnn_row_source source = {N, 3, read_three, &good, 1};
+  struct gpnn_learnt limits = {0};
+  struct gpnn_outlier_columns outliers = {0};
+  assert_ok(gpnn_limits_learn(&limits, &outliers, &source, 1, 2, NULL, &err));
+  assert_int_equal(outliers.n, 3);
+  assert_int_equal(limits.n_features, 1);
   free(limits.numbers);
   gpnn_outlier_columns_release(&outliers);
 }
@@ -255,7 +269,7 @@ static void limits_do_not_depend_on_threads(void **state)
   struct gpnn_outlier_columns outliers[2] = {{0}};
   for (int i = 0; i < 2; i++) {
     const struct gpnn_row_source source = {N, 3, read_three, &good, i == 0 ? 1 : 3};
-    assert_ok(gpnn_limits_learn(&limits[i], &outliers[i], &source, 3, NULL, &err));
+    assert_ok(gpnn_limits_learn(&limits[i], &outliers[i], &source, 3, 0, NULL, &err));
   }
   assert_int_equal(outliers[0].n, 3);
   assert_memory_equal(limits[0].numbers, limits[1].numbers, 6 * sizeof(double));
@@ -273,7 +287,7 @@ static void a_failure_of_the_source_is_passed_on(void **state)
   struct gpnn_learnt limits = {0};
   struct gpnn_outlier_columns outliers = {0};
   const struct gpnn_row_source source = {N, 3, read_three, &good, 2};
-  assert_fails(gpnn_limits_learn(&limits, &outliers, &source, 3, NULL, &err), GPNN_EIO,
+  assert_fails(gpnn_limits_learn(&limits, &outliers, &source, 3, 0, NULL, &err), GPNN_EIO,
                "disk is gone");
   assert_true(limits.numbers == NULL && outliers.of == NULL);
 }
@@ -289,6 +303,7 @@ int main(void)
       cmocka_unit_test(the_most_frequent_of_the_outermost_and_innermost_is_reported),
       cmocka_unit_test(outliers_are_clipped_or_replaced_by_the_middle_of_the_limits),
       cmocka_unit_test(points_and_features_with_a_unit_have_no_limits),
+      cmocka_unit_test(columns_that_follow_are_described_but_get_no_limits),
       cmocka_unit_test(limits_do_not_depend_on_threads),
       cmocka_unit_test(a_failure_of_the_source_is_passed_on),
   };

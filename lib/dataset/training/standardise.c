@@ -88,43 +88,6 @@ struct gpnn_row_source gpnn_training_source(struct gpnn_training_rows *rows, siz
   return (struct gpnn_row_source){n, expanded_width(rows), read_expanded, rows, threads};
 }
 
-/* ---- the target's outlier ---- */
-
-/* The standardised value of largest magnitude of a target, and how many rows have the target. */
-struct extreme {
-  double value;
-  size_t n;
-};
-
-/* Takes a block into the extremes of each target; 'y' has one target after another, NaN where it is
- * missing. */
-static void find_extremes(size_t n_targets, size_t count, const double *y, struct extreme *extremes)
-{
-  for (size_t t = 0; t < n_targets; t++)
-    for (size_t i = 0; i < count; i++) {
-      double value = y[t * count + i];
-      extremes[t].n += isnan(value) ? 0 : 1;
-      if (fabs(value) > fabs(extremes[t].value)) extremes[t].value = value;
-    }
-}
-
-/* Sets the outlier to the row that contributes most to the variance of its target.  Classes have
- * none. */
-static void set_outlier(struct gpnn_training *training, const struct extreme *extremes)
-{
-  const struct gpnn_scaling *scaling = &training->dataset.scaling;
-  for (size_t t = 0; t <= scaling->n_more; t++) {
-    double value = extremes[t].value, fraction = value * value / (double)extremes[t].n;
-    if (training->targets[t].number != NULL || fraction <= training->outlier_fraction) continue;
-    double mean = t == 0 ? scaling->y_mean : scaling->more[t - 1].mean;
-    double sd = t == 0 ? scaling->y_sd : scaling->more[t - 1].sd;
-    training->outlier_fraction = fraction;
-    training->outlier = mean + sd * value;
-    training->outlier_rows = extremes[t].n;
-    training->outlier_target = t;
-  }
-}
-
 /* ---- all rows ---- */
 
 /* Memory of one thread for a block of rows, before and after. */
@@ -145,8 +108,7 @@ struct blocks {
   struct gpnn_training *training;
   const struct gpnn_row_source *source;
   const struct gpnn_layout *layout;
-  struct block *of;         /* owned; one per thread, each allocated when first needed */
-  struct extreme *extremes; /* owned; of each target */
+  struct block *of; /* owned; one per thread, each allocated when first needed */
 };
 
 static size_t count_of(const struct gpnn_row_source *source, size_t from)
@@ -173,18 +135,6 @@ static enum gpnn_status standardise_block(void *context, size_t thread, size_t b
                            block->numbers, err);
 }
 
-static enum gpnn_status find_block_extremes(void *context, size_t thread, size_t b,
-                                            struct gpnn_error *err)
-{
-  const struct blocks *blocks = context;
-  const struct gpnn_layout *layout = blocks->layout;
-  size_t count = count_of(blocks->source, b * gpnn_row_source_block(blocks->source->width));
-  (void)err;
-  find_extremes(1 + layout->n_more, count, blocks->of[thread].numbers + count * layout->d,
-                blocks->extremes);
-  return GPNN_OK;
-}
-
 static enum gpnn_status standardise_all(struct gpnn_training *training,
                                         const struct gpnn_row_source *source,
                                         const struct gpnn_layout *layout, struct gpnn_error *err)
@@ -193,19 +143,15 @@ static enum gpnn_status standardise_all(struct gpnn_training *training,
   size_t n_blocks = source->n / most + (source->n % most > 0);
   int threads = gpnn_threads_for(source->threads, n_blocks);
   struct blocks blocks = {training, source, layout,
-                          gpnn_alloc((size_t)threads, 1, sizeof *blocks.of),
-                          gpnn_alloc(1 + layout->n_more, 1, sizeof *blocks.extremes)};
-  enum gpnn_status status = blocks.of == NULL || blocks.extremes == NULL
-                                ? gpnn_fail_memory(err, "for the training rows")
-                                : gpnn_threads_in_order(threads, n_blocks, standardise_block,
-                                                        find_block_extremes, &blocks, err);
-  if (status == GPNN_OK) set_outlier(training, blocks.extremes);
+                          gpnn_alloc((size_t)threads, 1, sizeof *blocks.of)};
+  enum gpnn_status status =
+      blocks.of == NULL ? gpnn_fail_memory(err, "for the training rows")
+                        : gpnn_threads_try(threads, n_blocks, 1, standardise_block, &blocks, err);
   for (int t = 0; blocks.of != NULL && t < threads; t++) {
     free(blocks.of[t].rows);
     free(blocks.of[t].numbers);
   }
   free(blocks.of);
-  free(blocks.extremes);
   return status;
 }
 

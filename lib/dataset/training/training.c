@@ -73,7 +73,7 @@ static enum gpnn_status learn_scaling(struct gpnn_training *training,
 {
   const struct gpnn_schema *schema = &training->dataset.schema;
   size_t at = SIZE_MAX, n_targets = 1 + schema->n_more;
-  struct gpnn_feature *features = gpnn_alloc(n_features, 1, sizeof *features);
+  struct gpnn_feature *features = gpnn_alloc(n_features + n_targets, 1, sizeof *features);
   bool *are_classes = gpnn_alloc(n_targets, 1, sizeof *are_classes);
   enum gpnn_status status =
       features == NULL || are_classes == NULL ? gpnn_fail_memory(err, "for the features") : GPNN_OK;
@@ -82,6 +82,8 @@ static enum gpnn_status learn_scaling(struct gpnn_training *training,
     bool compresses = options->tails == GPNN_TAILS_COMPRESS;
     for (size_t t = 0; t < n_targets; t++) {
       are_classes[t] = gpnn_schema_has_classes(schema, t);
+      features[n_features + t] =
+          (struct gpnn_feature){.group = (uint32_t)(n_features + t), .is_level = are_classes[t]};
       compresses = compresses || (are_classes[t] && options->tails == GPNN_TAILS_AUTO);
     }
     const struct gpnn_scaling_columns columns = {
@@ -91,6 +93,7 @@ static enum gpnn_status learn_scaling(struct gpnn_training *training,
         .n_regressors = schema->n_regressors,
         .are_classes = are_classes,
         .steps = {.outliers = options->limits ? &training->outlier_columns : NULL,
+                  .n_described = n_targets,
                   .compresses = compresses},
         .n_given = options->n_given,
         .given = options->given};

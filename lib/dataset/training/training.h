@@ -110,13 +110,10 @@ struct gpnn_training {
   size_t n_dropped;             /* the others, which have been left out */
   struct gpnn_skipped skipped;  /* rows left out */
   struct gpnn_dataset dataset;  /* schema and n_skipped grow; the rest is set at the end */
-  double outlier;               /* the target's value, in table units, that contributes most to */
-  double outlier_fraction;      /* its variance, and the fraction that it contributes */
-  size_t outlier_target;        /* the target it is of: 0 is the first */
-  size_t outlier_rows;          /* training rows that have this target */
   struct gpnn_coordinate *coordinates;         /* dataset.coordinates */
   struct gpnn_scores scores;                   /* dataset.scores points to it, if there are any */
-  struct gpnn_outlier_columns outlier_columns; /* features that have cells beyond their limits */
+  struct gpnn_outlier_columns outlier_columns; /* features, then targets, counted on, that have
+                                                  cells far outside the rest */
   const char *volatile *watch; /* borrowed, or NULL; as in base/atomic_file.h, for its files */
 };
 

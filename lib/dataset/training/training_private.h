@@ -136,7 +136,7 @@ struct gpnn_row_source gpnn_training_source(struct gpnn_training_rows *rows, siz
 
 /*
  * Standardises the rows of 'source' by the scaling of 'training', and in memory those held out, in
- * the order 'drawn'; then points the arrays of the dataset at them and finds the target's outlier.
+ * the order 'drawn'; then points the arrays of the dataset at them.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_standardise(struct gpnn_training *training,
                                                            const struct gpnn_row_source *source,
