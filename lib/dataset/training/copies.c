@@ -118,22 +118,32 @@ static enum gpnn_status divide(const struct gpnn_training *training, const struc
 
 /*
  * Whether rows equal in inputs agree in their targets because they are copies.  Repeated
- * observations agree by chance where a target has few values, at most about as often as the noise
- * lets them, but hardly ever always, nor many times as often as any two rows do.
+ * observations agree by themselves where a target has few values, at most about as often as the
+ * noise lets them, but hardly ever always; where it has many values, so that rows with different
+ * inputs hardly ever agree, they do not either, unless they are copies.
+ *
+ * If they agree nearly always, all rows that are equal in inputs become a set.  Otherwise the few
+ * that do not agree would be the only rows that are predicted from others with the same inputs when
+ * errors are estimated, and errors at such rows, which are small, would seem to be great.
  */
 static enum gpnn_status are_copies(const struct gpnn_training *training,
-                                   const struct grains *grains, double n_pairs, uint32_t *work,
+                                   const struct grains *grains, uint32_t *set, struct sets *sets,
                                    bool *are, struct gpnn_error *err)
 {
-  static const double always = 0.99, times = 20;
+  static const double always = 0.99, times = 20, rarely = 1e-3;
   const struct gpnn_schema *schema = &training->dataset.schema;
-  double all = 0.5 * (double)training->n * ((double)training->n - 1);
+  double all = 0.5 * (double)training->n * ((double)training->n - 1), n_pairs = sets->n_pairs;
   struct sets same = {0}, alike = {0};
-  enum gpnn_status status = divide(training, grains, 0, schema->n_inputs, work, &same, err);
-  if (status == GPNN_OK)
-    status = divide(training, grains, schema->n_inputs, 1 + schema->n_more, work, &alike, err);
-  double share = n_pairs / same.n_pairs, chance = alike.n_pairs / all;
-  *are = share >= always || share > times * chance;
+  uint32_t *work = set + training->n;
+  enum gpnn_status status =
+      divide(training, grains, schema->n_inputs, 1 + schema->n_more, work, &alike, err);
+  if (status == GPNN_OK) status = divide(training, grains, 0, schema->n_inputs, work, &same, err);
+  double share = n_pairs / same.n_pairs;
+  double chance = (alike.n_pairs - n_pairs) / fmax(all - same.n_pairs, 1);
+  *are = share >= always || (chance < rarely && share > times * chance);
+  if (share < always) return status;
+  memcpy(set, work, training->n * sizeof *set);
+  *sets = same;
   return status;
 }
 
@@ -149,7 +159,7 @@ enum gpnn_status gpnn_training_find_copies(struct gpnn_training *training, struc
   if (status == GPNN_OK) status = divide(training, &grains, 0, training->width, set, &sets, err);
   if (status == GPNN_OK && sets.n >= NEVER_FEWER_SETS &&
       (double)sets.n_rows >= least_share * (double)training->n && sets.n_rows > 0)
-    status = are_copies(training, &grains, sets.n_pairs, set + training->n, &are, err);
+    status = are_copies(training, &grains, set, &sets, &are, err);
   free(grains.grain);
   if (status != GPNN_OK || !are) {
     free(set);

@@ -23,6 +23,8 @@ struct finding {
   struct gpnn_groups texts; /* owned */
   uint32_t *of_text;        /* owned; the group of each text */
   size_t n_texts, capacity, n_groups;
+  size_t n_compared; /* numbers of a row that copies have in common */
+  bool contradicts;  /* rows of the index that have them in common are not in one group */
 };
 
 /* Rounds the inputs of the row, which copies may have with different numbers of digits, and writes
@@ -64,7 +66,7 @@ static enum gpnn_status find_group(struct finding *f, size_t i, const uint32_t *
                                    uint32_t *group, struct gpnn_error *err)
 {
   bool has_by = f->grown->old->schema.has_by;
-  size_t length = has_by ? sizeof(uint64_t) : gpnn_layout_width(&f->layout) * sizeof *f->row;
+  size_t length = has_by ? sizeof(uint64_t) : f->n_compared * sizeof *f->row;
   uint32_t text;
   if (!has_by) take_row(f, i);
   const void *own_text = has_by ? (const void *)key_of(f->grown, i) : f->row;
@@ -76,6 +78,7 @@ static enum gpnn_status find_group(struct finding *f, size_t i, const uint32_t *
     f->of_text[text] = own != NULL ? *own : (uint32_t)f->n_groups++;
     f->n_texts = f->texts.n;
   }
+  f->contradicts = f->contradicts || (own != NULL && f->of_text[text] != *own);
   *group = own != NULL ? *own : f->of_text[text];
   return GPNN_OK;
 }
@@ -97,7 +100,6 @@ static enum gpnn_status begin(struct finding *f, size_t n, struct gpnn_grown_gro
 {
   const struct gpnn_dataset *old = f->grown->old;
   f->layout = gpnn_layout_of(&old->scaling, &old->schema);
-  f->n_groups = old->n_row_groups;
   f->row = gpnn_alloc(gpnn_layout_width(&f->layout), 1, sizeof *f->row);
   f->grain = gpnn_alloc(old->d, 1, sizeof *f->grain);
   groups->of_row = gpnn_alloc(n, 1, sizeof *groups->of_row);
@@ -108,6 +110,22 @@ static enum gpnn_status begin(struct finding *f, size_t n, struct gpnn_grown_gro
     if (old->row_group[i] >= old->n_row_groups)
       return gpnn_fail(err, GPNN_EFORMAT, "a row has a group that there is not");
   return GPNN_OK;
+}
+
+/* Finds the groups of all 'n' rows; those of copies are known by the first numbers of a row. */
+static enum gpnn_status find_groups(struct finding *f, size_t n, size_t n_compared,
+                                    uint32_t *of_row, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *old = f->grown->old;
+  enum gpnn_status status = GPNN_OK;
+  gpnn_groups_release(&f->texts);
+  f->n_texts = 0;
+  f->n_groups = old->n_row_groups;
+  f->n_compared = n_compared;
+  f->contradicts = false;
+  for (size_t i = 0; i < n && status == GPNN_OK; i++)
+    status = find_group(f, i, i < old->n ? &old->row_group[i] : NULL, &of_row[i], err);
+  return status;
 }
 
 /* Notes which groups have rows of the index, and where these are; training has the last word. */
@@ -140,8 +158,10 @@ enum gpnn_status gpnn_grown_groups_find(const struct gpnn_grown *grown,
   size_t n = old->n + old->n_calibration + grown->n_added;
   if (old->row_group == NULL) return GPNN_OK;
   enum gpnn_status status = begin(&f, n, groups, err);
-  for (size_t i = 0; i < n && status == GPNN_OK; i++)
-    status = find_group(&f, i, i < old->n ? &old->row_group[i] : NULL, &groups->of_row[i], err);
+  /* Whether copies are equal in inputs, or in targets too, shows in the rows of the index. */
+  if (status == GPNN_OK) status = find_groups(&f, n, old->d, groups->of_row, err);
+  if (status == GPNN_OK && f.contradicts && !old->schema.has_by)
+    status = find_groups(&f, n, gpnn_layout_width(&f.layout), groups->of_row, err);
   groups->n = f.n_groups;
   if (status == GPNN_OK) status = place_groups(grown, groups, err);
   if (status == GPNN_OK && old->schema.has_by) status = note_keys(grown, n, groups, err);
