@@ -62,6 +62,12 @@ static enum gpnn_status load_like(struct gpnn_choice *c, const struct gpnn_model
   return GPNN_OK;
 }
 
+/* True if the rows that load() loads bring their candidates. */
+static bool brings(const struct gpnn_choice *c, const struct gpnn_parameters *params, size_t m)
+{
+  return c->options->like == NULL && gpnn_choice_brings_near(c, params, m);
+}
+
 /* Loads the validation rows' values of the target of 'model' into 'c', and their inputs into
  * 'heldout', which must be zeroed and is released by the caller even after a failure, for
  * predictions from up to 'm' neighbours.  Rows that resemble options->like depend on the metric of
@@ -209,8 +215,10 @@ static enum gpnn_status predict(struct gpnn_choice *c, struct gpnn_choose_trial 
                                 size_t n_counts, struct tally *tally, struct gpnn_error *err)
 {
   const size_t *numbers = counts_of(c, trial);
-  const struct gpnn_model_options options = {.neighbours = numbers[n_counts - 1],
-                                             .threads = c->options->fit.threads};
+  size_t most = numbers[n_counts - 1];
+  const struct gpnn_model_options options = {.neighbours = most,
+                                             .threads = c->options->fit.threads,
+                                             .brings = brings(c, &trial->params[0], most)};
   struct gpnn_channel channel = {c->targets[0], &trial->params[0]};
   struct gpnn_model *first = NULL;
   for (size_t i = 0; i < n_counts * c->n; i++) trial->loss[i] = 0;
@@ -389,7 +397,6 @@ struct members {
 static enum gpnn_status predict_member(struct gpnn_choice *c, struct members *members, size_t k,
                                        size_t t, size_t *n_rows, struct gpnn_error *err)
 {
-  const struct gpnn_model_options options = {.threads = c->options->fit.threads};
   struct gpnn_choose_trial *trial = k == 0 ? gpnn_choice_best(c) : c->stack.trial[k];
   struct gpnn_model *model = NULL;
   struct gpnn_heldout heldout = {0};
@@ -397,6 +404,9 @@ static enum gpnn_status predict_member(struct gpnn_choice *c, struct members *me
   enum gpnn_status status = gpnn_choice_see(c, trial->candidate.sight, err);
   if (status != GPNN_OK) return status;
   const struct gpnn_channel channel = {c->targets[t], &trial->params[t]};
+  const struct gpnn_model_options options = {
+      .threads = c->options->fit.threads,
+      .brings = brings(c, &trial->params[0], trial->params[0].neighbours)};
   if (t == 0)
     status = gpnn_model_new(&members->first[k], 1, &channel, &options, err);
   else /* all targets share a metric */

@@ -161,8 +161,11 @@ static enum gpnn_status predict(struct pool *p, size_t k, struct gpnn_error *err
   struct gpnn_choice *c = p->choice;
   enum gpnn_status status = gpnn_choice_see(c, p->trial[k]->candidate.sight, err);
   if (status != GPNN_OK) return status;
-  const struct gpnn_model_options options = {.neighbours = p->trial[0]->params->neighbours,
-                                             .threads = c->options->fit.threads};
+  size_t m = p->trial[0]->params->neighbours;
+  const struct gpnn_model_options options = {
+      .neighbours = m,
+      .threads = c->options->fit.threads,
+      .brings = gpnn_choice_brings_near(c, &p->trial[k]->params[0], m)};
   struct gpnn_query query = {.n = p->n, .x = c->x, .regressors = c->regressors, .self = c->self};
   struct gpnn_channel *channels = gpnn_alloc(p->n_targets, 1, sizeof *channels);
   struct gpnn_counts *counts = calloc(p->n_targets, sizeof *counts);
@@ -171,7 +174,7 @@ static enum gpnn_status predict(struct pool *p, size_t k, struct gpnn_error *err
   for (size_t t = 0; t < p->n_targets && status == GPNN_OK; t++)
     channels[t] = (struct gpnn_channel){c->targets[t], &p->trial[k]->params[t]};
   if (status == GPNN_OK)
-    status = gpnn_choice_bring_near(c, &p->trial[k]->params[0], options.neighbours, &query, err);
+    status = gpnn_choice_bring_near(c, &p->trial[k]->params[0], m, &query, err);
   if (status == GPNN_OK) status = gpnn_model_new(&model, p->n_targets, channels, &options, err);
   if (status == GPNN_OK) status = gpnn_model_predict(model, &query, &p->latent[k], counts, err);
   gpnn_model_free(model);

@@ -315,8 +315,13 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_choice_find_near(struct gpnn_choice *c, si
                                                        const struct gpnn_near_lists **lists,
                                                        struct gpnn_error *err);
 
+/* True if candidates share the rows that are nearest under the metric of 'params', of which 'm' are
+ * wanted: that is, under one lengthscale. */
+bool gpnn_choice_brings_near(const struct gpnn_choice *c, const struct gpnn_parameters *params,
+                             size_t m);
+
 /* Lets 'query', about the first validation rows, bring the candidates for 'm' neighbours under the
- * metric of 'params', if other candidates share them: that is, under one lengthscale. */
+ * metric of 'params', if gpnn_choice_brings_near(). */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choice_bring_near(struct gpnn_choice *c,
                                                         const struct gpnn_parameters *params,
                                                         size_t m, struct gpnn_query *query,

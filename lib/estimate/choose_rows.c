@@ -152,13 +152,19 @@ enum gpnn_status gpnn_choice_find_near(struct gpnn_choice *c, size_t n,
   return status;
 }
 
+bool gpnn_choice_brings_near(const struct gpnn_choice *c, const struct gpnn_parameters *params,
+                             size_t m)
+{
+  const struct gpnn_covariance *covariance = &params->covariance;
+  bool is_shared = covariance->n_lengthscales == 1 && covariance->rotation == NULL;
+  return is_shared && c->dataset->row_group == NULL && m < c->dataset->n;
+}
+
 enum gpnn_status gpnn_choice_bring_near(struct gpnn_choice *c, const struct gpnn_parameters *params,
                                         size_t m, struct gpnn_query *query, struct gpnn_error *err)
 {
   const struct gpnn_near_lists *lists;
-  const struct gpnn_covariance *covariance = &params->covariance;
-  bool is_shared = covariance->n_lengthscales == 1 && covariance->rotation == NULL;
-  if (!is_shared || c->dataset->row_group != NULL || m >= c->dataset->n) return GPNN_OK;
+  if (!gpnn_choice_brings_near(c, params, m)) return GPNN_OK;
   enum gpnn_status status = gpnn_choice_find_near(c, query->n, params, m + 1, 0.99, &lists, err);
   if (status != GPNN_OK) return status;
   query->candidates = lists->row;

@@ -103,6 +103,7 @@ struct gpnn_model_options {
   size_t draws; /* of what a row to predict lacks (models/missing.h); 0: GPNN_MISSING_DRAWS;
                    GPNN_MISSING_DRAWS_MOST at most */
   int threads;  /* at least 1 */
+  bool brings;  /* all queries bring their candidates, so that no search has to be built */
 };
 
 /* Rows to predict; all borrowed.  gpnn_query_part() takes some of them. */

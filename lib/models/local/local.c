@@ -267,7 +267,8 @@ static enum gpnn_status choose_metric(struct gpnn_local *local, struct gpnn_loca
   }
   local->n_metrics++;
   channel->metric = metric;
-  return find_search(metric, channel, local->options->threads, err);
+  return local->options->brings ? GPNN_OK
+                                : find_search(metric, channel, local->options->threads, err);
 }
 
 static enum gpnn_status finish(struct gpnn_local *local, enum gpnn_status status, void **state,
@@ -305,7 +306,7 @@ static enum gpnn_status share_metric(struct gpnn_local *local, const struct gpnn
   struct gpnn_local_channel *channel = &local->channels[from->number];
   struct gpnn_local_metric *metric = &local->metrics[from->metric - other->metrics];
   channel->metric = metric;
-  if (metric->search != NULL) return GPNN_OK; /* done for an earlier channel */
+  if (metric->lengthscale != NULL) return GPNN_OK; /* done for an earlier channel */
   enum gpnn_status status = metric_init(metric, channel, err);
   metric->neighbours = from->metric->neighbours;
   metric->search = from->metric->search;

@@ -20,11 +20,11 @@
 
 /* The metric of one or several channels, and the search for nearest rows under it. */
 struct gpnn_local_metric {
-  const double *x;               /* the training rows: targets may have different ones */
-  double *rotation;              /* owned; d by d, transposed, or NULL: there is none */
-  double *lengthscale, *inverse; /* owned; d of each, the second 1 / lengthscale */
-  const struct gpnn_search *search;
-  struct gpnn_search *own_search; /* owned; NULL: 'search' belongs to another model */
+  const double *x;                  /* the training rows: targets may have different ones */
+  double *rotation;                 /* owned; d by d, transposed, or NULL: there is none */
+  double *lengthscale, *inverse;    /* owned; d of each, the second 1 / lengthscale */
+  const struct gpnn_search *search; /* NULL: queries bring their candidates */
+  struct gpnn_search *own_search;   /* owned; NULL: 'search' belongs to another model */
   bool rebuilt_search;
   size_t neighbours; /* the number of neighbours that the search is for */
 };
