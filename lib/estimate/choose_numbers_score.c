@@ -347,10 +347,23 @@ static void keep_two(struct gpnn_choice *c)
     c->trials[i]->passed_over = c->trials[i] != best && c->trials[i] != second;
 }
 
+/* True if more neighbours than those that all trials were scored with will not improve a trial: its
+ * score gets worse towards the largest of these numbers, by more than chance explains. */
+static bool has_enough(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial)
+{
+  size_t last = gpnn_choice_first_counts(c) - 1;
+  double standard_error;
+  if (trial == NULL || trial->candidate.exact) return true;
+  double worse = gpnn_mean_difference(c->n, trial->loss + last * c->n,
+                                      trial->loss + trial->best * c->n, &standard_error);
+  return isfinite(worse) && !is_hardly_worse(worse, standard_error);
+}
+
 enum gpnn_status gpnn_numbers_compare_best(struct gpnn_choice *c, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
   if (c->n_counts == gpnn_choice_first_counts(c)) return GPNN_OK;
+  if (has_enough(c, gpnn_choice_best(c)) && has_enough(c, gpnn_choice_second(c))) return GPNN_OK;
   keep_two(c);
   if (c->n > GPNN_CHOOSE_LAST_ROWS) c->n = GPNN_CHOOSE_LAST_ROWS;
   for (size_t i = 0; i < c->n_trials && status == GPNN_OK; i++)
