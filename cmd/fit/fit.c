@@ -27,14 +27,17 @@ static enum gpnn_status fit_views(const struct cli *cli, const struct fit_argume
                                   const struct targets *targets, struct gpnn_parameters *params,
                                   struct gpnn_choose_report *report, struct gpnn_error *err)
 {
-  struct fit_report_tries telling = {cli, 0, gpnn_choose_most(targets->dataset, &a->choose)};
+  struct gpnn_choose_options choose = a->choose;
+  if (!cli_given(cli, "rows") && targets->dataset->d > GPNN_CHOOSE_MANY_INPUTS)
+    choose.fit.rows /= 2;
+  struct fit_report_tries telling = {cli, 0, gpnn_choose_most(targets->dataset, &choose)};
   size_t n = targets->n;
   const struct gpnn_dataset **views = gpnn_alloc(n, 1, sizeof(const struct gpnn_dataset *));
   if (views == NULL) return gpnn_fail_memory(err, "for the targets");
   for (size_t t = 0; t < n; t++)
     views[t] = gpnn_dataset_target(targets->dataset, targets->first + t);
   enum gpnn_status status =
-      gpnn_choose(n, views, &a->choose, fit_report_try, &telling, params, report, err);
+      gpnn_choose(n, views, &choose, fit_report_try, &telling, params, report, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
     status = fit_report_annotate(&params[t], views[t], report, err);
   free(views);

@@ -97,7 +97,9 @@ extern "C" {
  * fit noise.
  */
 enum {
-  GPNN_CHOOSE_ROWS = 4096,      /* at most so many score the candidates, */
+  GPNN_CHOOSE_ROWS = 4096, /* at most so many score the candidates, half of them with more inputs
+                              than the next, which make each row dear, */
+  GPNN_CHOOSE_MANY_INPUTS = 128,
   GPNN_CHOOSE_LAST_ROWS = 1024, /* and of these the best two with all numbers of neighbours, of
                                    which the greatest is */
   GPNN_CHOOSE_NEIGHBOURS = 400,

@@ -353,7 +353,8 @@ static size_t count_rows(struct gpnn_choice *c)
 {
   enum { FEWEST = 32 };
   size_t all = c->dataset->n, fitted = rows_of_fit(c->options);
-  size_t n = (all + 2) / 3 < GPNN_CHOOSE_ROWS ? (all + 2) / 3 : GPNN_CHOOSE_ROWS;
+  size_t most = c->dataset->d > GPNN_CHOOSE_MANY_INPUTS ? GPNN_CHOOSE_ROWS / 2 : GPNN_CHOOSE_ROWS;
+  size_t n = (all + 2) / 3 < most ? (all + 2) / 3 : most;
   const struct gpnn_query *like = c->options->like;
   if (like != NULL && n > like->n) n = like->n;
   if (like != NULL && n > GPNN_CHOOSE_LAST_ROWS) n = GPNN_CHOOSE_LAST_ROWS;
