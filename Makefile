@@ -3,7 +3,7 @@
 # yours; V=1 shows the commands; SANITIZE=1 builds with the address and undefined-behaviour
 # sanitizers into a directory of its own.
 
-VERSION := 0.1.0
+VERSION := 1.0.0
 
 # ---- what is yours to set -----------------------------------------------------------------
 PREFIX ?= /usr/local
@@ -11,6 +11,7 @@ bindir ?= $(PREFIX)/bin
 libdir ?= $(PREFIX)/lib
 includedir ?= $(PREFIX)/include
 mandir ?= $(PREFIX)/share/man
+docdir ?= $(PREFIX)/share/doc/gpnn
 bashcompletiondir ?= $(PREFIX)/share/bash-completion/completions
 zshcompletiondir ?= $(PREFIX)/share/zsh/site-functions
 CFLAGS ?= -O2 -g
@@ -428,7 +429,8 @@ PC := $(libdir)/pkgconfig/gpnn.pc
 INCLUDES := $(includedir)/gpnn
 # bash-completion looks for the name of the command: all are links to the file for gpnn.
 LINKS := $(filter-out gpnn,$(TOOLS))
-INSTALLED = $(TOOLS:%=$(bindir)/%) $(libdir)/libgpnn.a $(PC) $(zshcompletiondir)/_gpnn \
+INSTALLED = $(TOOLS:%=$(bindir)/%) $(libdir)/libgpnn.a $(PC) $(docdir)/LICENSE \
+  $(zshcompletiondir)/_gpnn \
   $(bashcompletiondir)/gpnn $(LINKS:%=$(bashcompletiondir)/%) \
   $(PUBLIC_HEADERS:%=$(INCLUDES)/%) \
   $(foreach page,$(MANUALS),$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
@@ -447,6 +449,7 @@ install: all $$(PUBLIC_FILES) ## install under DESTDIR and PREFIX, or in bindir,
 	$(foreach page,$(MANUALS),$(call put,$(page),$(mandir)/man$(subst \
 	  .,,$(suffix $(page)))/$(notdir $(page)))$(newline))
 	$(call put,$(LIB),$(libdir)/libgpnn.a)
+	$(call put,LICENSE,$(docdir)/LICENSE)
 	$(call put,$(BUILD)/completion/_gpnn,$(zshcompletiondir)/_gpnn)
 	$(call put,$(BUILD)/completion/gpnn,$(bashcompletiondir)/gpnn)
 	$(foreach tool,$(LINKS),@ln -sf gpnn $(call there,$(bashcompletiondir)/$(tool))$(newline))
@@ -466,7 +469,7 @@ uninstall: ## remove what install put there
 	  find $(call there,$(INCLUDES)) -depth -type d -empty -delete
 
 .PHONY: deb
-deb: ## make Debian packages, gpnn and libgpnn-dev, in the folder deb of the build directory
+deb: ## make Debian packages, gpnn, gpnn-mpi and libgpnn-dev, in the folder deb of the build directory
 	@scripts/setup deb
 	@$(AGAIN) all
 	@GPNN_BUILD=$(abspath $(BUILD)) scripts/deb $(VERSION) $(call quote,$(BUILD)/deb)

@@ -61,13 +61,16 @@ installed() {
 
 @test "the packages are made without a warning, and named by the version" {
   assert_equal "$(cat "$PACKAGES/messages")" ''
-  architecture=$(dpkg --print-architecture)
+  of=$(version)-0local1_$(dpkg --print-architecture)
   assert_equal "$(sed 's|.*/||' "$PACKAGES/names" | paste -sd ' ')" \
-    "gpnn_$(version)_$architecture.deb libgpnn-dev_$(version)_$architecture.deb"
+    "gpnn_$of.deb gpnn-mpi_$of.deb libgpnn-dev_$of.deb"
 }
 
-@test "every tool and page is in the package gpnn, with completion, licence and changes" {
+@test "every tool and page is in the package gpnn, with completion, licence and changes; gpnn-mpi has its own" {
   contents gpnn >files
+  contents gpnn-mpi >of_mpi
+  run ! grep mpi files
+  cat of_mpi >>files
   for tool in "$GPNN_ROOT"/cmd/*.c; do
     name=$(basename "$tool" .c)
     grep -qx "/usr/bin/$name" files
@@ -80,6 +83,12 @@ installed() {
   grep -qx /usr/share/doc/gpnn/copyright files
   grep -qx /usr/share/doc/gpnn/changelog.gz files
   run ! grep -vE '^/usr/(bin|share)/' files
+}
+
+@test "only gpnn-mpi needs an MPI" {
+  dpkg-deb -f "$(package gpnn)" Depends >depends
+  run ! grep mpi depends
+  dpkg-deb -f "$(package gpnn-mpi)" Depends | grep -q openmpi
 }
 
 @test "library, headers and the file for pkg-config are in libgpnn-dev" {
@@ -108,10 +117,10 @@ installed() {
   [[ $EUID -eq 0 || -n $(command -v fakeroot) ]] || skip 'neither root nor fakeroot'
   make_tree
   installed >before
-  dpkg_in_tree --install "$(package gpnn)" "$(package libgpnn-dev)"
+  dpkg_in_tree --install "$(package gpnn)" "$(package gpnn-mpi)" "$(package libgpnn-dev)"
   run -0 "$GPNN_ROOT/tests/installed" tree
   [[ $output == *library* ]]
-  dpkg_in_tree --purge gpnn libgpnn-dev
+  dpkg_in_tree --purge gpnn gpnn-mpi libgpnn-dev
   installed >after
   diff before after
   run ! grep gpnn tree/var/lib/dpkg/status

@@ -6,7 +6,7 @@ load helper
 # Runs the project's make with everything below a directory of the test, wherever the make that
 # runs the tests would install.
 make_there() {
-  env -u bindir -u libdir -u includedir -u mandir -u bashcompletiondir -u zshcompletiondir make -s -C "$GPNN_ROOT" BUILD="$GPNN_BUILD" DESTDIR="$PWD/dest" PREFIX=/opt/gpnn "$@"
+  env -u bindir -u docdir -u libdir -u includedir -u mandir -u bashcompletiondir -u zshcompletiondir make -s -C "$GPNN_ROOT" BUILD="$GPNN_BUILD" DESTDIR="$PWD/dest" PREFIX=/opt/gpnn "$@"
 }
 
 # Installs once for the tests that only look at what is there.
@@ -163,10 +163,10 @@ END
 }
 
 @test "directories can be chosen one by one" {
-  local places='bindir=/b libdir=/l includedir=/i mandir=/m bashcompletiondir=/c zshcompletiondir=/z'
+  local places='bindir=/b libdir=/l includedir=/i mandir=/m docdir=/d bashcompletiondir=/c zshcompletiondir=/z'
   # shellcheck disable=SC2086 # a list of words
   make_there install $places
-  [[ -f dest/l/libgpnn.a && -f dest/i/gpnn/gpnn.h && -f dest/c/gpnn && -f dest/z/_gpnn && ! -e dest/opt ]]
+  [[ -f dest/l/libgpnn.a && -f dest/i/gpnn/gpnn.h && -f dest/c/gpnn && -f dest/z/_gpnn && -f dest/d/LICENSE && ! -e dest/opt ]]
   grep -qx 'libdir=/l' dest/l/pkgconfig/gpnn.pc
   # shellcheck disable=SC2086
   make_there uninstall $places
