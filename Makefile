@@ -59,7 +59,8 @@ HARDENING := -fPIE -fstack-protector-strong -fstack-clash-protection \
   $(if $(filter aarch64%,$(MACHINE)),-mbranch-protection=standard)
 # A tool leaves out what it does not call; most of what is left is FAISS.
 SECTIONS := -ffunction-sections -fdata-sections
-HARD_LINKS := -pie -Wl,--as-needed -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
+# A build id would depend on the folder of the sources.
+HARD_LINKS := -pie -Wl,--build-id=none -Wl,--as-needed -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
 OURS := -I. -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -pthread -fopenmp-simd \
