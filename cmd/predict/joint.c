@@ -179,6 +179,39 @@ static void find_groups(const struct run *r, const struct batch *batch, struct g
   qsort(groups->groups, groups->n, sizeof *groups->groups, compare_groups);
 }
 
+/* Refuses groups so large that nobody would wait for them, and tells of those that will take
+ * minutes: covariances between all rows of a group and all their neighbours. */
+static enum gpnn_status check_sizes(const struct run *r, const struct groups *groups,
+                                    struct gpnn_error *err)
+{
+  enum { MOST_ROWS = 20000 };
+  const double soon = 1e10, per_minute = 1e10;
+  const struct gpnn_model *model = r->together->model;
+  size_t m = gpnn_model_neighbours(model, 0);
+  double n_training = (double)gpnn_model_channel(model, 0)->dataset->n, most = 0;
+  for (size_t g = 0; g < groups->n; g++) {
+    const struct group *group = &groups->groups[g];
+    const struct labelled *label = &groups->rows[group->begin];
+    char shown[GPNN_MASK_BYTES];
+    size_t n = group->end - group->begin;
+    double points = (double)n * (double)m;
+    if (n > MOST_ROWS)
+      return gpnn_fail(err, GPNN_EDATA,
+                       "%s: the group \"%s\" has %zu rows, and the errors of more than %d are too "
+                       "many to add up: divide it, or add up draws of its rows (--samples)",
+                       gpnn_table_name(r->source.table),
+                       gpnn_mask(shown, label->text, label->length), n, MOST_ROWS);
+    points = (double)n + (points < n_training ? points : n_training);
+    most += (double)r->opened.n * points * points / 2;
+  }
+  if (most > soon)
+    cli_warn(r->cli,
+             "the groups' sums take up to %.2g covariances of errors, which may last some %.0f "
+             "processor minutes: smaller groups or fewer neighbours (-m) take fewer",
+             most, 1 + most / per_minute);
+  return GPNN_OK;
+}
+
 /* Lists the group's rows that are predicted; returns their number. */
 static size_t list_members(const struct groups *groups, const struct group *group)
 {
@@ -250,13 +283,15 @@ enum gpnn_status joint_write_groups(struct run *r, const struct batch *batch,
   const struct gpnn_predict_rows rows = source_rows(&r->source, batch);
   struct gpnn_joint *joint = NULL;
   struct groups groups = {0};
-  enum gpnn_status status = groups_alloc(&groups, batch->n_rows)
-                                ? prepare(r, batch, &rows, &joint, err)
-                                : gpnn_fail_memory(err, BATCH_ALL_ROWS);
-  if (status == GPNN_OK) {
+  enum gpnn_status status = GPNN_OK;
+  if (groups_alloc(&groups, batch->n_rows)) {
     find_groups(r, batch, &groups);
-    status = write_all(r, batch, joint, &groups, err);
+    status = check_sizes(r, &groups, err);
+  } else {
+    status = gpnn_fail_memory(err, BATCH_ALL_ROWS);
   }
+  if (status == GPNN_OK) status = prepare(r, batch, &rows, &joint, err);
+  if (status == GPNN_OK) status = write_all(r, batch, joint, &groups, err);
   groups_release(&groups);
   gpnn_joint_free(joint);
   return status;

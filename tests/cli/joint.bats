@@ -74,6 +74,20 @@ prepare() {
   assert_equal "$(value n scores)" 3
 }
 
+@test "a group of very many rows is refused, and one that will last is told of" {
+  prepare
+  awk 'NR == 1 { print; next } { row = $0 } END { for (i = 0; i <= 20000; i++) print row }' places.tsv >many.tsv
+  run -1 --separate-stderr gpnn-predict t.gpi -p t.par --group place many.tsv
+  assert_equal "$output" ''
+  [[ $stderr == *'the group "'*'has 20001 rows, and the errors of more than 20000 are too many to add up'* ]] || complain "$stderr"
+  make_table 15000 >train.tsv
+  gpnn-index -q -o large.gpi train.tsv
+  awk 'NR == 1 { print $0 "\tg" } NR > 1 && NR < 122 { for (i = 0; i < 150; i++) print $0 "\t" NR }' train.tsv >copies.tsv
+  grep -v ^index t.par >free.par
+  gpnn-predict large.gpi -p free.par -m 100 --group g copies.tsv 2>said >sums.tsv
+  grep -q 'covariances of errors, which may last some 2 processor minutes' said
+}
+
 @test "a group of one row has the prediction of that row" {
   prepare
   awk -v OFS='\t' '{ $4 = NR == 1 ? "row" : NR; print }' places.tsv >rows.tsv
