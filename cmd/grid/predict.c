@@ -45,7 +45,7 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "precond", grid.system.preconditioner, "HOW", "of the engine latent",
                preconditioners),
     CLI_AUTO(0, "rank", grid.system.rank, "R", "of the preconditioner, or auto (auto)", 1, 1e6),
-    CLI_REAL(0, "tol", grid.tolerance, "R", "relative residual of solutions (1e-5)", 1e-14, 0.5),
+    CLI_REAL(0, "tol", grid.tolerance, "R", "relative residual of solutions (1e-4)", 1e-14, 0.5),
     CLI_COUNT(0, "max-iter", grid.most_iterations, "N", "iterations at most (10000)", 1, 1e9),
     CLI_FLAG(0, "accept", grid.accept, "solutions that have not converged"),
     CLI_TEXT(0, "keep", keep, "LIST", "carry these columns along", .of = CLI_OF_TABLE),

@@ -163,7 +163,7 @@ struct grid_model {
 
 struct gpnn_grid_posterior_options gpnn_grid_default_options(void)
 {
-  return (struct gpnn_grid_posterior_options){.tolerance = 1e-5,
+  return (struct gpnn_grid_posterior_options){.tolerance = 1e-4,
                                               .exact_tolerance = 1e-6,
                                               .most_iterations = 10000,
                                               .draws = 64,
