@@ -348,7 +348,7 @@ static enum gpnn_status fit_alone(struct whitened *w, const struct gpnn_dataset 
   if (status != GPNN_OK) return status;
   fill_independent(w);
   const struct gpnn_mixed_data data = data_of(w);
-  return covariance == NULL ? gpnn_mixed_estimate(&data, fitted, err)
+  return covariance == NULL ? gpnn_mixed_estimate(&data, NULL, fitted, err)
                             : gpnn_mixed_solve(&data, covariance, 0, fitted, err);
 }
 
@@ -381,11 +381,13 @@ enum gpnn_status gpnn_group_effects_begin(const struct gpnn_dataset *view, doubl
 /* Numbers of neighbours to condition on: fewer where more entangle too many effects. */
 static const size_t fewer[] = {15, 5, 1};
 
-/* Fits the effects under the covariance of a process, which 'params' have. */
+/* Fits the effects under the covariance of a process, which 'params' have, beginning with these
+ * covariances of effects. */
 static enum gpnn_status fit_given(struct whitened *w, const struct gpnn_dataset *view,
                                   const struct gpnn_group_effects_options *options,
-                                  const struct gpnn_parameters *params, struct gpnn_mixed *fitted,
-                                  size_t *neighbours, struct gpnn_error *err)
+                                  const struct gpnn_parameters *params, const double *start,
+                                  struct gpnn_mixed *fitted, size_t *neighbours,
+                                  struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_EDATA;
   for (size_t i = 0; i < sizeof fewer / sizeof *fewer && status == GPNN_EDATA; i++) {
@@ -395,7 +397,7 @@ static enum gpnn_status fit_given(struct whitened *w, const struct gpnn_dataset 
     if (status == GPNN_OK)
       status = fill_dependent(w, &params->covariance, *neighbours, options, err);
     const struct gpnn_mixed_data data = data_of(w);
-    if (status == GPNN_OK) status = gpnn_mixed_estimate(&data, fitted, err);
+    if (status == GPNN_OK) status = gpnn_mixed_estimate(&data, start, fitted, err);
   }
   return status;
 }
@@ -532,6 +534,27 @@ static enum gpnn_status set_effects(const struct whitened *w, struct gpnn_mixed 
   return status == GPNN_OK ? subtract(w, &params->effects, pseudo, err) : status;
 }
 
+/* Fits the effects again, given the process too, from what was 'fitted' without it. */
+static enum gpnn_status add_process(struct whitened *w, const struct gpnn_dataset *view,
+                                    const struct gpnn_group_effects_options *options,
+                                    const double *covariance, struct gpnn_parameters *params,
+                                    double *pseudo, struct gpnn_mixed *fitted,
+                                    struct gpnn_group_effects_report *report,
+                                    struct gpnn_error *err)
+{
+  size_t n = fitted->n_covariances;
+  double *start = gpnn_alloc(n, 1, sizeof *start);
+  if (start == NULL) return gpnn_fail_memory(err, "for the effects");
+  for (size_t k = 0; k < n; k++) start[k] = covariance[k] * fitted->scale;
+  gpnn_mixed_release(fitted);
+  enum gpnn_status status =
+      fit_given(w, view, options, params, start, fitted, &report->neighbours, err);
+  free(start);
+  params->covariance.kernelscale *= fitted->scale;
+  params->covariance.noise *= fitted->scale;
+  return status == GPNN_OK ? set_effects(w, fitted, params, pseudo, err) : status;
+}
+
 enum gpnn_status gpnn_group_effects_end(const struct gpnn_dataset *view,
                                         const struct gpnn_group_effects_options *options,
                                         const double *covariance, struct gpnn_parameters *params,
@@ -547,13 +570,8 @@ enum gpnn_status gpnn_group_effects_end(const struct gpnn_dataset *view,
   if (status == GPNN_OK) status = fit_alone(&w, view, covariance, &fitted, err);
   if (status == GPNN_OK) status = set_effects(&w, &fitted, params, pseudo, err);
   if (status == GPNN_OK) status = decide(view, options, params, pseudo, report, err);
-  if (status == GPNN_OK && report->has_process) {
-    gpnn_mixed_release(&fitted);
-    status = fit_given(&w, view, options, params, &fitted, &report->neighbours, err);
-    params->covariance.kernelscale *= fitted.scale;
-    params->covariance.noise *= fitted.scale;
-    if (status == GPNN_OK) status = set_effects(&w, &fitted, params, pseudo, err);
-  }
+  if (status == GPNN_OK && report->has_process)
+    status = add_process(&w, view, options, covariance, params, pseudo, &fitted, report, err);
   gpnn_mixed_release(&fitted);
   whitened_release(&w);
   return status;

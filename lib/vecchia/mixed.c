@@ -1,6 +1,7 @@
 #include "vecchia/mixed.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 
 static const double fixed_variance = 1e4; /* of the prior of fixed effects, relative to s */
 static const double least_sd = 1e-4, most_sd = 1e4, most_slant = 100;
+static const double least_start = 0.05; /* a search would not get away from less, as it is flat */
 
 void gpnn_mixed_release(struct gpnn_mixed *mixed)
 {
@@ -34,6 +36,9 @@ struct state {
   double *products;                  /* R't */
   double scale;                      /* 0: s is estimated */
   double origin;                     /* the deviance at the start of a search */
+  double enough;                     /* a search ends once the deviance changes by less */
+  bool is_done, is_current;          /* it has; 'to' is at the best point already */
+  double *unit, *point;              /* of a search: its coordinates' units, and the last point */
   struct gpnn_mixed *to;
 };
 
@@ -199,18 +204,26 @@ static void differentiate(const struct gpnn_sparse_blocks *block, const double m
 
 /* The deviance less that at the start, so that tolerances are relative to how far it falls; a
  * gpnn_objective. */
-static enum gpnn_status objective(void *context, size_t n, const double *x, double *f,
+static enum gpnn_status objective(void *context, size_t n, const double *u, double *f,
                                   double *gradient, struct gpnn_error *err)
 {
   struct state *state = context;
   const struct gpnn_mixed_data *data = state->data;
-  (void)n;
+  double *x = state->point, before = state->to->deviance;
+  if (state->is_done) {
+    *f = before - state->origin;
+    for (size_t k = 0; k < n && gradient != NULL; k++) gradient[k] = 0;
+    return GPNN_OK;
+  }
+  for (size_t k = 0; k < n; k++) x[k] = u[k] * state->unit[k];
   set_covariances(data, x, state->to->covariance);
   enum gpnn_status status = evaluate(state, err);
   if (status == GPNN_OK && gradient != NULL) status = take_factor(state, err);
   if (status != GPNN_OK) return status;
   if (state->to->n_evaluations == 1) state->origin = state->to->deviance;
   *f = state->to->deviance - state->origin;
+  state->is_done =
+      state->to->n_evaluations > 1 && fabs(state->to->deviance - before) < state->enough;
   if (gradient == NULL) return GPNN_OK;
   const double *d = state->to->covariance;
   size_t column = data->n_fixed;
@@ -224,27 +237,72 @@ static enum gpnn_status objective(void *context, size_t n, const double *x, doub
     x += block->width == 1 ? 1 : 3;
     gradient += block->width == 1 ? 1 : 3;
   }
+  for (size_t k = 0; k < n; k++) (gradient - n)[k] *= state->unit[k];
   return GPNN_OK;
 }
 
-static enum gpnn_status search(struct state *state, struct gpnn_error *err)
+/* The point at which covariances, all positive definite, are 'd', or near it. */
+static void find_point(const struct gpnn_mixed_data *data, const double *d, double *x)
+{
+  for (size_t g = 0; g < data->n_factors; g++) {
+    *x++ = fmax(log(d[0]) / 2, log(least_start));
+    if (data->factor[g].width == 1) {
+      d++;
+      continue;
+    }
+    *x++ = fmax(log(d[3]) / 2, log(least_start));
+    *x++ = d[1] / sqrt(d[0] * d[3] - d[1] * d[1]);
+    d += 4;
+  }
+}
+
+/*
+ * The unit of each coordinate: the standard error of the logarithm of the standard deviation of so
+ * many effects that are known, or of their correlation, so that the search begins with steps of a
+ * length that suits.  Returns how many coordinates there are.
+ */
+static size_t find_units(const struct gpnn_mixed_data *data, double *unit)
+{
+  size_t n = 0;
+  for (size_t g = 0; g < data->n_factors; g++) {
+    double levels = (double)data->factor[g].n_levels;
+    unit[n++] = 1 / sqrt(4 * levels);
+    if (data->factor[g].width == 1) continue;
+    unit[n++] = 1 / sqrt(4 * levels);
+    unit[n++] = 1 / sqrt(levels);
+  }
+  return n;
+}
+
+static enum gpnn_status search(struct state *state, const double *start, struct gpnn_error *err)
 {
   enum { MOST = 200 };
   const struct gpnn_mixed_data *data = state->data;
   struct gpnn_optimize_report report;
-  size_t n = 0;
-  double *x = gpnn_alloc(3 * data->n_factors, 3, sizeof *x);
-  if (x == NULL) return gpnn_fail_memory(err, "for grouped effects");
-  double *lower = x + 3 * data->n_factors, *upper = lower + 3 * data->n_factors;
-  for (size_t g = 0; g < data->n_factors; g++)
-    for (size_t k = 0; k < (data->factor[g].width == 1 ? 1 : 3); k++, n++) {
-      lower[n] = k < 2 ? log(least_sd) : -most_slant;
-      upper[n] = k < 2 ? log(most_sd) : most_slant;
+  size_t most = 3 * data->n_factors;
+  double *u = gpnn_alloc(most, 5, sizeof *u);
+  if (u == NULL) return gpnn_fail_memory(err, "for grouped effects");
+  double *lower = u + most, *upper = lower + most;
+  state->unit = upper + most;
+  state->point = state->unit + most;
+  size_t n = find_units(data, state->unit);
+  if (start != NULL) find_point(data, start, state->point);
+  for (size_t g = 0, k = 0; g < data->n_factors; g++)
+    for (size_t i = 0; i < (data->factor[g].width == 1 ? 1 : 3); i++, k++) {
+      lower[k] = (i < 2 ? log(least_sd) : -most_slant) / state->unit[k];
+      upper[k] = (i < 2 ? log(most_sd) : most_slant) / state->unit[k];
+      u[k] = fmin(fmax(state->point[k] / state->unit[k], lower[k]), upper[k]);
     }
   enum gpnn_status status =
-      gpnn_optimize_lbfgs(objective, state, n, MOST, lower, upper, x, &report, err);
-  if (status == GPNN_OK) set_covariances(data, x, state->to->covariance);
-  free(x);
+      gpnn_optimize_lbfgs(objective, state, n, MOST, lower, upper, u, &report, err);
+  state->is_current = status == GPNN_OK;
+  for (size_t k = 0; k < n; k++) {
+    double best = u[k] * state->unit[k];
+    state->is_current = state->is_current && best == state->point[k];
+    state->point[k] = best;
+  }
+  if (status == GPNN_OK) set_covariances(data, state->point, state->to->covariance);
+  free(u);
   return status;
 }
 
@@ -316,22 +374,24 @@ static enum gpnn_status begin(struct state *state, const struct gpnn_mixed_data 
 /* Everything given the covariances in 'to', which is released after any failure, now or before. */
 static enum gpnn_status finish(struct state *state, enum gpnn_status status, struct gpnn_error *err)
 {
-  if (status == GPNN_OK) status = evaluate(state, err);
-  if (status == GPNN_OK) status = take_factor(state, err);
+  if (status == GPNN_OK && !state->is_current) status = evaluate(state, err);
+  if (status == GPNN_OK && !state->is_current) status = take_factor(state, err);
   if (status != GPNN_OK) gpnn_mixed_release(state->to);
   release(state);
   return status;
 }
 
-enum gpnn_status gpnn_mixed_estimate(const struct gpnn_mixed_data *data, struct gpnn_mixed *to,
-                                     struct gpnn_error *err)
+enum gpnn_status gpnn_mixed_estimate(const struct gpnn_mixed_data *data, const double *start,
+                                     struct gpnn_mixed *to, struct gpnn_error *err)
 {
+  static const double enough = 1e-4; /* of the deviance, a row */
   struct state state;
   enum gpnn_status status = check(data, err);
   if (status == GPNN_OK) status = check_factors(data, err);
   if (status != GPNN_OK) return status;
   status = begin(&state, data, to, err);
-  if (status == GPNN_OK && data->n_factors > 0) status = search(&state, err);
+  if (start != NULL) state.enough = enough * (double)data->rows.n;
+  if (status == GPNN_OK && data->n_factors > 0) status = search(&state, start, err);
   return finish(&state, status, err);
 }
 

@@ -55,7 +55,8 @@ struct gpnn_mixed {
 size_t gpnn_mixed_n_covariances(const struct gpnn_mixed_data *data);
 
 /*
- * Estimates D and s, and everything given them, by L-BFGS from relative variances of 1.  Standard
+ * Estimates D and s, and everything given them, by L-BFGS from 'start', in the layout of struct
+ * gpnn_mixed, or if that is NULL from relative variances of 1.  Standard
  * deviations stay between 1e-4 and 1e4 of the residual one, and correlations within .99995, so that
  * the variance of a factor without effect is finite and next to nothing.  'to' is zeroed.
  *
@@ -68,7 +69,8 @@ size_t gpnn_mixed_n_covariances(const struct gpnn_mixed_data *data);
  * is zeroed.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_mixed_estimate(const struct gpnn_mixed_data *data,
-                                                     struct gpnn_mixed *to, struct gpnn_error *err);
+                                                     const double *start, struct gpnn_mixed *to,
+                                                     struct gpnn_error *err);
 
 /* Everything given 'covariance', in the layout of struct gpnn_mixed, and 'scale', or if that is 0
  * for the best s given D.  Fails likewise, except that a factor may have any number of levels;

@@ -285,7 +285,7 @@ static void balanced_tables_have_the_estimates_of_analysis_of_variance(void **st
     double between, within;
     sums_of_squares(&t, &between, &within);
     double s = within / (30 * 5), variance = (between / 29 - s) / 6;
-    assert_ok(gpnn_mixed_estimate(&t.data, &mixed, &err));
+    assert_ok(gpnn_mixed_estimate(&t.data, NULL, &mixed, &err));
     assert_close(mixed.scale, s, 1e-5);
     assert_close(mixed.covariance[0] * mixed.scale, variance, 1e-5);
     gpnn_mixed_release(&mixed);
@@ -305,7 +305,7 @@ static void a_factor_without_effect_gets_next_to_no_variance(void **state)
     release(&t);
   }
   struct gpnn_mixed mixed = {0};
-  assert_ok(gpnn_mixed_estimate(&t.data, &mixed, &err));
+  assert_ok(gpnn_mixed_estimate(&t.data, NULL, &mixed, &err));
   assert_true(mixed.covariance[0] >= 1e-8 && mixed.covariance[0] < 1e-4);
   assert_close(mixed.scale, (between + within) / 99, 1e-3);
   gpnn_mixed_release(&mixed);
@@ -333,7 +333,7 @@ static void variances_of_crossed_factors_are_found(void **state)
   for (size_t i = 0; i < SEEDS; i++) {
     struct table t = drawn(900, 2, 3, factor, truth, 50 + i);
     struct gpnn_mixed mixed = {0};
-    assert_ok(gpnn_mixed_estimate(&t.data, &mixed, &err));
+    assert_ok(gpnn_mixed_estimate(&t.data, NULL, &mixed, &err));
     for (size_t g = 0; g < 3; g++) estimates[g][i] = mixed.covariance[g] * mixed.scale;
     estimates[3][i] = mixed.scale;
     gpnn_mixed_release(&mixed);
@@ -351,7 +351,7 @@ static void slopes_and_their_correlations_are_found(void **state)
   for (size_t i = 0; i < SEEDS; i++) {
     struct table t = drawn(600, 2, 1, factor, covariance, 80 + i);
     struct gpnn_mixed mixed = {0};
-    assert_ok(gpnn_mixed_estimate(&t.data, &mixed, &err));
+    assert_ok(gpnn_mixed_estimate(&t.data, NULL, &mixed, &err));
     assert_true(mixed.covariance[1] == mixed.covariance[2]);
     estimates[0][i] = mixed.covariance[0] * mixed.scale;
     estimates[1][i] = mixed.covariance[1] * mixed.scale;
@@ -363,12 +363,34 @@ static void slopes_and_their_correlations_are_found(void **state)
   check_means(4, estimates, truth);
 }
 
+static void a_search_that_begins_close_to_its_end_is_short(void **state)
+{
+  (void)state;
+  struct table t = drawn(400, 2, 2, two, two_covariances, 23);
+  struct gpnn_mixed far = {0}, near = {0};
+  double start[5];
+  assert_ok(gpnn_mixed_estimate(&t.data, NULL, &far, &err));
+  for (size_t k = 0; k < 5; k++) start[k] = 1.1 * far.covariance[k];
+  assert_ok(gpnn_mixed_estimate(&t.data, start, &near, &err));
+  assert_true(near.n_evaluations < far.n_evaluations);
+  assert_near(near.deviance, far.deviance, 1e-4 * 400);
+  assert_true(near.factor.inverse != NULL);
+  gpnn_mixed_release(&near);
+  /* Where hardly anything varies the likelihood is flat, and the search begins farther in. */
+  for (size_t k = 0; k < 5; k++) start[k] = 1e-12 * far.covariance[k];
+  assert_ok(gpnn_mixed_estimate(&t.data, start, &near, &err));
+  assert_near(near.deviance, far.deviance, 1e-2 * 400);
+  gpnn_mixed_release(&near);
+  gpnn_mixed_release(&far);
+  release(&t);
+}
+
 static void no_other_covariance_is_more_likely(void **state)
 {
   (void)state;
   struct table t = drawn(400, 2, 2, two, two_covariances, 23);
   struct gpnn_mixed best = {0};
-  assert_ok(gpnn_mixed_estimate(&t.data, &best, &err));
+  assert_ok(gpnn_mixed_estimate(&t.data, NULL, &best, &err));
   assert_true(best.n_evaluations > 3 && best.n_evaluations < 60);
   const size_t moved[] = {0, 1, 4}; /* variances, and the covariance of intercept and slope */
   for (size_t k = 0; k < 4; k++)
@@ -400,8 +422,8 @@ static void twice_the_same_factor_divides_its_variance(void **state)
     twice.target[i] = t.target[i];
   }
   end(&twice);
-  assert_ok(gpnn_mixed_estimate(&t.data, &one, &err));
-  assert_ok(gpnn_mixed_estimate(&twice.data, &both, &err));
+  assert_ok(gpnn_mixed_estimate(&t.data, NULL, &one, &err));
+  assert_ok(gpnn_mixed_estimate(&twice.data, NULL, &both, &err));
   assert_close(both.covariance[0] + both.covariance[1], one.covariance[0], 1e-4);
   assert_near(both.deviance, one.deviance, 1e-5);
   gpnn_mixed_release(&one);
@@ -416,7 +438,7 @@ static void without_factors_it_is_least_squares(void **state)
   struct table t = drawn(50, 2, 0, NULL, NULL, 24);
   struct dense m = dense_of(&t, NULL, 0);
   struct gpnn_mixed mixed = {0};
-  assert_ok(gpnn_mixed_estimate(&t.data, &mixed, &err));
+  assert_ok(gpnn_mixed_estimate(&t.data, NULL, &mixed, &err));
   assert_int_equal(mixed.n_evaluations, 1);
   assert_near(mixed.effects[1], m.effects[1], 1e-10);
   assert_close(mixed.scale, m.scale, 1e-10);
@@ -430,7 +452,7 @@ static void without_factors_it_is_least_squares(void **state)
 static void check_refused(struct table *t, enum gpnn_status status, const char *text)
 {
   struct gpnn_mixed mixed = {0}, none = {0};
-  assert_fails(gpnn_mixed_estimate(&t->data, &mixed, &err), status, text);
+  assert_fails(gpnn_mixed_estimate(&t->data, NULL, &mixed, &err), status, text);
   assert_memory_equal(&mixed, &none, sizeof none);
   release(t);
 }
@@ -484,6 +506,7 @@ int main(void)
       cmocka_unit_test(a_factor_without_effect_gets_next_to_no_variance),
       cmocka_unit_test(variances_of_crossed_factors_are_found),
       cmocka_unit_test(slopes_and_their_correlations_are_found),
+      cmocka_unit_test(a_search_that_begins_close_to_its_end_is_short),
       cmocka_unit_test(no_other_covariance_is_more_likely),
       cmocka_unit_test(twice_the_same_factor_divides_its_variance),
       cmocka_unit_test(without_factors_it_is_least_squares),
