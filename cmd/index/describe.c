@@ -92,23 +92,29 @@ static int compare_levels(const void *a, const void *b)
   return order != 0 ? order : (x->level > y->level) - (x->level < y->level);
 }
 
-/* Warns about levels or classes that are two for their spelling only: two are named. */
+/* Warns about levels or classes that are two for their spelling only: two are named, and all
+ * counted. */
 static void warn_of_alike(const struct cli *cli, const char *name, const struct gpnn_column *column,
                           const char *what)
 {
-  char shown[GPNN_MASK_BYTES], one[GPNN_MASK_BYTES], other[GPNN_MASK_BYTES];
-  size_t n = column->n_levels, k = 1;
+  char shown[GPNN_MASK_BYTES], one[GPNN_MASK_BYTES], other[GPNN_MASK_BYTES], more[64] = "";
+  size_t n = column->n_levels, first = n, n_alike = 0;
   struct spelling *all = gpnn_alloc(n, 1, sizeof *all);
   if (all == NULL) return; /* it would have been a warning */
   for (size_t l = 0; l < n; l++) all[l] = spelling_of(column, l);
   qsort(all, n, sizeof *all, compare_levels);
-  while (k < n && compare_alike(&all[k - 1], &all[k]) != 0) k++;
-  if (k < n) {
-    size_t a = all[k - 1].level, b = all[k].level;
-    cli_warn(cli, "%s: column '%s': '%s' and '%s' are two %s: one in two spellings?", name,
+  for (size_t k = n; k-- > 1;) {
+    if (compare_alike(&all[k - 1], &all[k]) != 0) continue;
+    first = k - 1;
+    n_alike++;
+  }
+  if (n_alike > 0) {
+    size_t a = all[first].level, b = all[first + 1].level;
+    if (n_alike > 1) snprintf(more, sizeof more, " (%zu more are like that)", n_alike - 1);
+    cli_warn(cli, "%s: column '%s': '%s' and '%s' are two %s: one in two spellings?%s", name,
              gpnn_schema_column_name(column, shown),
              gpnn_mask(one, column->levels[a], column->level_lengths[a]),
-             gpnn_mask(other, column->levels[b], column->level_lengths[b]), what);
+             gpnn_mask(other, column->levels[b], column->level_lengths[b]), what, more);
   }
   free(all);
 }

@@ -363,7 +363,9 @@ static void print_targets(const struct gpnn_profile *profile, const struct gpnn_
     fputs(" (--classes)", to);
   if (is_target) fputs(": choose another by -y", to);
   for (size_t j = 0; j < advice->n_columns; j++) {
-    if (advice->columns[j].kind != GPNN_ADVICE_NUMBERS) continue;
+    if (advice->columns[j].kind != GPNN_ADVICE_NUMBERS ||
+        gpnn_profile_numbers(&profile->columns[j]) == 0)
+      continue;
     if (n++ < NAMED)
       fprintf(to, "%s%s", n == 1 ? "\n  columns that could be a target: " : ", ",
               column_name(names, j, shown));

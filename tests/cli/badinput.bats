@@ -654,6 +654,19 @@ par() {
   gpnn-index -y y --one-hot kind --group-effect shop -o d.gpi d.csv 2>err
   grep -F "column 'kind': 'red' and 'RED' are two levels: one in two spellings?" err
   grep -qE "column 'shop': '[sS][0-9]' and '[sS][0-9]' are two levels" err
+  run ! grep 'like that' err
+  sed '12s/red/Red/; 14s/blue/BLUE/' d.csv >e.csv
+  gpnn-index -y y --one-hot kind --group-effect shop -o e.gpi e.csv 2>err
+  grep -E "column 'kind': .* are two levels: one in two spellings\? \(2 more are like that\)" err
+}
+
+@test "a table without any value is refused, and no column of it proposed for a target" {
+  make_table 60 2 | awk -F '\t' -v OFS='\t' 'NR > 1 { $1 = $2 = $3 = "" } 1' >void.tsv
+  run -1 gpnn void.tsv
+  grep -E '^  y +60  no values at all' <<<"$output"
+  run ! grep 'could be a target' <<<"$output"
+  awk -F '\t' -v OFS='\t' 'NR > 1 { $3 = NR } 1' void.tsv >inputs.tsv
+  assert_fails 1 'no input varies' gpnn-index -o v.gpi inputs.tsv
 }
 
 @test "more levels than a category has are those of an id, and a column may be missing in training alone" {
