@@ -15,6 +15,7 @@ static const struct cli_option options[] = {
     HANDED_ON(0, "drop", "LIST", "columns to ignore"),
     HANDED_ON(0, "one-hot", "LIST", "inputs that are categories"),
     HANDED_ON(0, "coded", "LIST", "categories of many levels, each coded as a number"),
+    HANDED_ON(0, "ordered", "COL=A < B", "a category whose levels have an order"),
     HANDED_ON(0, "group-effect", "LIST", "columns whose levels have effects"),
     HANDED_ON(0, "date", "LIST[=FORMAT]", "inputs that are dates, as in sold=%d/%m/%Y"),
     HANDED_ON(0, "period", "COL=P", "periodic inputs, as in hour=24,sold=year"),

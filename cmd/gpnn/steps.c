@@ -117,6 +117,7 @@ static const struct {
     {"drop", INDEX},
     {"one-hot", INDEX},
     {"coded", INDEX},
+    {"ordered", INDEX},
     {"group-effect", INDEX},
     {"date", INDEX},
     {"period", INDEX},

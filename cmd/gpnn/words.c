@@ -99,7 +99,8 @@ void words_kind(FILE *out, const struct gpnn_column *column)
     fprintf(out, " (%zu levels)", column->n_levels);
     break;
   case GPNN_COLUMN_CODED:
-    fprintf(out, " (%zu levels, coded)", column->n_levels);
+    fprintf(out, " (%zu levels, %s)", column->n_levels,
+            gpnn_schema_is_ordered(column) ? "in order" : "coded");
     break;
   case GPNN_COLUMN_EFFECT:
     fprintf(out, " (%zu levels with effects)", column->n_levels);

@@ -183,6 +183,31 @@ static enum gpnn_status make_dates(struct index_changes *changes, struct listing
   return status;
 }
 
+void changes_print_order(const struct column_names *names, const struct gpnn_advice *advice,
+                         size_t j, FILE *to)
+{
+  const struct gpnn_column_advice *column = &advice->columns[j];
+  column_names_print(names, j, to);
+  for (size_t l = 0; l < column->n_levels; l++)
+    fprintf(to, "%s%s", l == 0 ? "=" : " < ", column->order[l]);
+}
+
+static enum gpnn_status make_ordered(struct index_changes *changes,
+                                     const struct changes_source *from, struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  for (size_t j = 0; j < from->advice->n_columns && status == GPNN_OK; j++) {
+    struct text text;
+    if (from->advice->columns[j].kind != GPNN_ADVICE_ORDERED) continue;
+    status = text_begin(&text, err);
+    if (status != GPNN_OK) break;
+    changes_print_order(from->names, from->advice, j, text.to);
+    status = text_end(&text, &changes->ordered[changes->n_ordered], err);
+    changes->n_ordered += status == GPNN_OK;
+  }
+  return status;
+}
+
 /* True if 'item' is one of a LIST, which may be NULL. */
 static bool has_item(const char *list, const char *item)
 {
@@ -259,6 +284,7 @@ enum gpnn_status changes_make(struct index_changes *changes, const struct change
   if (status == GPNN_OK) status = make_list(&changes->one_hot, &listing, roles->one_hot, err);
   listing.kind = GPNN_ADVICE_CODED;
   if (status == GPNN_OK) status = make_list(&changes->coded, &listing, roles->coded, err);
+  if (status == GPNN_OK) status = make_ordered(changes, from, err);
   if (status == GPNN_OK) status = make_dates(changes, listing, err);
   if (status == GPNN_OK) status = make_notation(changes, from, err);
   enum skip_bad skip = advice->skip == GPNN_SKIP_ALL ? SKIP_ALL : SKIP_SOME;
@@ -269,7 +295,7 @@ enum gpnn_status changes_make(struct index_changes *changes, const struct change
 bool changes_are_none(const struct index_changes *c)
 {
   return !c->drop && !c->one_hot && !c->coded && !c->strip && !c->missing && !c->comment &&
-         c->n_dates == 0 && c->decimal == 0 && !c->thousands && !c->classes &&
+         c->n_ordered + c->n_dates == 0 && c->decimal == 0 && !c->thousands && !c->classes &&
          c->skip_bad == SKIP_NONE && !c->no_header && c->skip_lines == 0;
 }
 
@@ -280,6 +306,7 @@ void changes_release(struct index_changes *changes)
   free(changes->coded);
   free(changes->strip);
   free(changes->missing);
+  for (size_t i = 0; i < changes->n_ordered; i++) free(changes->ordered[i]);
   for (size_t i = 0; i < changes->n_dates; i++) free(changes->dates[i]);
   *changes = (struct index_changes){.drop = NULL};
 }
@@ -299,6 +326,10 @@ void changes_apply(const struct index_changes *changes, struct cli *cli, struct 
   if (changes->no_header) cli->table.has_header = false;
   if (changes->skip_lines > 0) cli->table.skip_lines = changes->skip_lines;
   if (changes->skip_bad != SKIP_NONE) a->skip_bad = changes->skip_bad;
+  for (size_t i = 0; i < changes->n_ordered && a->ordered.n < CLI_LIST_ITEMS; i++)
+    a->ordered.items[a->ordered.n++] = changes->ordered[i];
+  a->roles.ordered = a->ordered.items;
+  a->roles.n_ordered = a->ordered.n;
   for (size_t i = 0; i < changes->n_dates && a->dates.n < CLI_LIST_ITEMS; i++)
     a->dates.items[a->dates.n++] = changes->dates[i];
   a->roles.dates = a->dates.items;
@@ -397,6 +428,8 @@ void changes_print_command(const struct cli *cli, const struct index_changes *ch
   print_option("--drop", changes->drop, to);
   print_option("--one-hot", changes->one_hot, to);
   print_option("--coded", changes->coded, to);
+  for (size_t i = 0; i < changes->n_ordered; i++)
+    print_option("--ordered", changes->ordered[i], to);
   for (size_t i = 0; i < changes->n_dates; i++) print_option("--date", changes->dates[i], to);
   if (changes->decimal != 0) print_option("--decimal", changes->decimal == ',' ? "," : ".", to);
   if (changes->thousands) fputs(" --thousands", to);

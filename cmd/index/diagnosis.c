@@ -149,8 +149,8 @@ static const char *describe_looks(char text[LOOKS_BYTES], const struct gpnn_prof
     describe_dropped(text, column, this);
   else if (this->kind == GPNN_ADVICE_DATES)
     describe_dates(text, column);
-  else if (this->kind == GPNN_ADVICE_CATEGORY || this->kind == GPNN_ADVICE_CODED ||
-           this->kind == GPNN_ADVICE_CLASSES)
+  else if (this->kind == GPNN_ADVICE_CATEGORY || this->kind == GPNN_ADVICE_ORDERED ||
+           this->kind == GPNN_ADVICE_CODED || this->kind == GPNN_ADVICE_CLASSES)
     describe_texts(text, column, this);
   else
     describe_numbers(text, column, this);
@@ -171,6 +171,22 @@ static void print_for_column(const char *option, const struct column_names *name
   if (format != NULL && strcmp(format, GPNN_DATE_ISO) != 0) fprintf(composed, "=%s", format);
   if (fclose(composed) == 0) {
     fprintf(to, "%s ", option);
+    shell_print_word(value, to);
+  }
+  free(value);
+}
+
+/* Prints the option that gives a column the order that its texts show. */
+static void print_order(const struct gpnn_advice *advice, const struct column_names *names,
+                        size_t j, FILE *to)
+{
+  char *value = NULL;
+  size_t length;
+  FILE *composed = open_memstream(&value, &length);
+  if (composed == NULL) return;
+  changes_print_order(names, advice, j, composed);
+  if (fclose(composed) == 0) {
+    fputs("--ordered ", to);
     shell_print_word(value, to);
   }
   free(value);
@@ -234,7 +250,12 @@ static void print_options(const struct gpnn_profile *profile, const struct gpnn_
     return;
   case GPNN_ADVICE_CATEGORY:
   case GPNN_ADVICE_CODED:
-    print_for_column(this->kind == GPNN_ADVICE_CODED ? "--coded" : "--one-hot", names, j, NULL, to);
+  case GPNN_ADVICE_ORDERED:
+    if (this->kind == GPNN_ADVICE_ORDERED)
+      print_order(advice, names, j, to);
+    else
+      print_for_column(this->kind == GPNN_ADVICE_CODED ? "--coded" : "--one-hot", names, j, NULL,
+                       to);
     if (column->n_missing > 0 && !this->may_lack) fputs(" --skip-bad", to);
     return;
   case GPNN_ADVICE_CLASSES:

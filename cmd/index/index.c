@@ -69,6 +69,8 @@ static bool resolve_table(const struct cli *cli, struct index_arguments *a)
     return cli_refuse(cli, "whitening mixes the inputs, which rules out --period and --geo: "
                            "use --standardise scale");
   if (!read_target_scales(cli, a)) return false;
+  a->roles.ordered = a->ordered.items;
+  a->roles.n_ordered = a->ordered.n;
   a->roles.dates = a->dates.items;
   a->roles.n_dates = a->dates.n;
   a->roles.periods = a->periods.items;

@@ -23,8 +23,9 @@ struct index_writer {
 };
 
 struct index_arguments {
-  struct gpnn_roles roles; /* without dates, periods and places, which index_resolve() adds */
-  struct cli_list dates, periods, places, target_scales;
+  struct gpnn_roles
+      roles; /* without ordered, dates, periods and places, which index_resolve() adds */
+  struct cli_list ordered, dates, periods, places, target_scales;
   struct gpnn_moments given[CLI_LIST_ITEMS];                    /* what the last of these say */
   const char *output, *metric, *pack, *add, *forget, *shown_as; /* NULL: not given */
   enum index_preset preset;

@@ -64,8 +64,8 @@ void report_search(const struct cli *cli, const struct gpnn_search_report *searc
  * changes.  All texts are owned.  A zeroed object may be released. */
 struct index_changes {
   char *drop, *one_hot, *coded, *strip, *missing;
-  size_t n_dates;
-  char *dates[CLI_LIST_ITEMS]; /* new ones only */
+  size_t n_ordered, n_dates;
+  char *ordered[CLI_LIST_ITEMS], *dates[CLI_LIST_ITEMS]; /* new ones only */
   char decimal;
   bool thousands, classes;
   enum skip_bad skip_bad;
@@ -83,6 +83,9 @@ struct column_names {
 GPNN_MUST_CHECK enum gpnn_status column_names_make(struct column_names *names,
                                                    const struct gpnn_table *table,
                                                    struct gpnn_error *err);
+/* The value of --ordered for column 'j', whose advice has the levels. */
+void changes_print_order(const struct column_names *names, const struct gpnn_advice *advice,
+                         size_t j, FILE *to);
 void column_names_print(const struct column_names *names, size_t column, FILE *to);
 void column_names_release(struct column_names *names);
 

@@ -277,11 +277,27 @@ static void put_codes(struct facts *facts, const struct gpnn_schema *schema)
   facts_open_list(facts, "coded");
   for (size_t i = 0; i < schema->n_inputs; i++) {
     const struct gpnn_column *column = &schema->inputs[i];
-    if (column->kind != GPNN_COLUMN_CODED) continue;
+    if (column->kind != GPNN_COLUMN_CODED || gpnn_schema_is_ordered(column)) continue;
     facts_open_row(facts, NULL, '{');
     put_name(facts, "name", column);
     facts_count(facts, "levels", column->n_levels);
     facts_number(facts, "lambda", column->shrinkage);
+    facts_close_row(facts, '}');
+  }
+  facts_close_list(facts);
+}
+
+static void put_orders(struct facts *facts, const struct gpnn_schema *schema)
+{
+  facts_open_list(facts, "ordered");
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    const struct gpnn_column *column = &schema->inputs[i];
+    if (!gpnn_schema_is_ordered(column)) continue;
+    facts_open_row(facts, NULL, '{');
+    put_name(facts, "name", column);
+    facts_open_row(facts, "levels", '[');
+    for (size_t l = 0; l < column->n_levels; l++) facts_name(facts, NULL, column->levels[l]);
+    facts_close_row(facts, ']');
     facts_close_row(facts, '}');
   }
   facts_close_list(facts);
@@ -343,6 +359,7 @@ static void put_columns(struct facts *facts, const struct gpnn_dataset *c)
   put_dates(facts, &c->schema);
   put_periods(facts, &c->schema);
   put_codes(facts, &c->schema);
+  put_orders(facts, &c->schema);
   info_put_effects(facts, c);
   put_regressors(facts, c);
   put_others(facts, c);

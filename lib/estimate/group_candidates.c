@@ -114,7 +114,8 @@ enum gpnn_status gpnn_group_candidates(const struct gpnn_dataset *view, bool *ar
   for (size_t j = 0; j < view->d; j++) {
     size_t i = view->coordinates[j].input;
     const struct gpnn_column *input = &schema->inputs[i];
-    if (input->kind == GPNN_COLUMN_CODED) are[i] = input->shrinkage < useless;
+    if (input->kind == GPNN_COLUMN_CODED)
+      are[i] = input->shrinkage < useless && !gpnn_schema_is_ordered(input);
     if (input->kind != GPNN_COLUMN_NUMBER || input->date != NULL || view->coordinates[j].is_score ||
         !take_rows(view, j, stride, rows, &n))
       continue;

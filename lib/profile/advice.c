@@ -18,6 +18,7 @@ enum {
   ROWS_A_LEVEL = 5,
   ROWS_A_CODE = 2,
   ROWS_A_CLASS = 2,
+  MOST_ORDERED = 32,
   LEAST_COUNTED = 10
 };
 
@@ -146,6 +147,31 @@ static void judge_texts(struct gpnn_column_advice *advice, const struct gpnn_odd
     drop(advice, GPNN_DROP_ONE_TEXT);
 }
 
+/* True if an input's texts show an order, which its advice then has; '*status' is GPNN_ENOMEM if
+ * there is no memory for it. */
+static bool takes_order(struct gpnn_column_advice *advice, const struct gpnn_column_profile *column,
+                        enum gpnn_status *status)
+{
+  const struct gpnn_odd_cells *odd = column->odd;
+  if (odd == NULL || column->role != GPNN_PROFILE_INPUT) return false;
+  size_t n = odd->levels.n, n_cells = gpnn_profile_numbers(column) + count_others(column);
+  char texts[GPNN_ORDERED_MOST][GPNN_ORDERED_BYTES];
+  /* Cells that were not looked up may have other texts. */
+  if (odd->n_counted != n_cells + odd->n_like_missing || n > odd->n_counted / ROWS_A_LEVEL)
+    return false;
+  memcpy(texts, odd->texts, sizeof texts);
+  if (!gpnn_ordered_find(n, texts)) return false;
+  advice->order = gpnn_alloc(n, 1, sizeof *advice->order);
+  if (advice->order == NULL) {
+    *status = GPNN_ENOMEM;
+    return false;
+  }
+  memcpy(advice->order, texts, n * sizeof *advice->order);
+  advice->kind = GPNN_ADVICE_ORDERED;
+  advice->n_levels = n;
+  return true;
+}
+
 /* True if the values of a target are classes: mostly texts, some of which are the same. */
 static bool are_classes(const struct gpnn_column_profile *column)
 {
@@ -200,8 +226,10 @@ static bool counts_rows(const struct gpnn_profile *profile, size_t j)
 }
 
 /* Judges what the values of a column are, whatever is missing. */
-static void judge_values(struct gpnn_advice *advice, const struct gpnn_profile *profile, size_t j)
+static enum gpnn_status judge_values(struct gpnn_advice *advice, const struct gpnn_profile *profile,
+                                     size_t j)
 {
+  enum gpnn_status status = GPNN_OK;
   const struct gpnn_column_profile *column = &profile->columns[j];
   struct gpnn_column_advice *this = &advice->columns[j];
   size_t n = gpnn_profile_numbers(column), others = count_others(column);
@@ -210,6 +238,8 @@ static void judge_values(struct gpnn_advice *advice, const struct gpnn_profile *
     if (!this->may_lack) drop(this, GPNN_DROP_EMPTY);
   } else if (are_classes(column)) {
     judge_classes(this, column);
+  } else if (advice->n_ordered < MOST_ORDERED && takes_order(this, column, &status)) {
+    advice->n_ordered++;
   } else if (are_numbers(column)) {
     if (check_readable(this, advice->decimal, column) && counts_rows(profile, j))
       drop(this, GPNN_DROP_COUNTS_ROWS);
@@ -219,6 +249,7 @@ static void judge_values(struct gpnn_advice *advice, const struct gpnn_profile *
   } else {
     judge_texts(this, column->odd, may_code(profile, j));
   }
+  return status;
 }
 
 /* Cells that cannot be used as the table is read so far. */
@@ -232,8 +263,10 @@ static size_t count_bad(const struct gpnn_column_profile *column, bool may_lack)
 }
 
 /* Judges column 'j', once the marks are chosen. */
-static void judge_column(struct gpnn_advice *advice, const struct gpnn_profile *profile, size_t j)
+static enum gpnn_status judge_column(struct gpnn_advice *advice, const struct gpnn_profile *profile,
+                                     size_t j)
 {
+  enum gpnn_status status = GPNN_OK;
   const struct gpnn_column_profile *column = &profile->columns[j];
   struct gpnn_column_advice *this = &advice->columns[j];
   this->may_lack = profile->takes_missing && column->is_input;
@@ -243,7 +276,7 @@ static void judge_column(struct gpnn_advice *advice, const struct gpnn_profile *
   } else if (column->role == GPNN_PROFILE_CODED || column->role == GPNN_PROFILE_LABELS) {
     this->kind = GPNN_ADVICE_AS_ASKED;
   } else {
-    judge_values(advice, profile, j);
+    status = judge_values(advice, profile, j);
     size_t n_missing = column->n_missing;
     if (column->odd != NULL) n_missing += column->odd->n_like_missing;
     for (size_t i = 0; i < column->n_codes; i++)
@@ -252,6 +285,7 @@ static void judge_column(struct gpnn_advice *advice, const struct gpnn_profile *
         !this->may_lack && n_missing > profile->n_rows / 2)
       drop(this, GPNN_DROP_MOSTLY_MISSING);
   }
+  return status;
 }
 
 /* ---- all of them -------------------------------------------------------------------------- */
@@ -317,6 +351,7 @@ static bool is_level(const struct gpnn_advice *advice, const struct gpnn_profile
   for (size_t j = 0; j < profile->n_columns; j++) {
     const struct gpnn_odd_cells *odd = profile->columns[j].odd;
     bool is_category = advice->columns[j].kind == GPNN_ADVICE_CATEGORY ||
+                       advice->columns[j].kind == GPNN_ADVICE_ORDERED ||
                        advice->columns[j].kind == GPNN_ADVICE_CODED;
     if (odd == NULL || !is_category) continue;
     for (size_t i = 0; i < GPNN_PROFILE_DISTINCT; i++)
@@ -415,6 +450,7 @@ static bool is_needed(const void *context, const struct gpnn_lack *lack)
     return false;
   case GPNN_ADVICE_AS_ASKED:
   case GPNN_ADVICE_CATEGORY:
+  case GPNN_ADVICE_ORDERED:
   case GPNN_ADVICE_CODED:
   case GPNN_ADVICE_CLASSES:
     return lack->why == GPNN_WHY_MISSING;
@@ -502,9 +538,12 @@ enum gpnn_status gpnn_advice_make(struct gpnn_advice *advice, const struct gpnn_
   if (advice->columns == NULL) return gpnn_fail_memory(err, "for the advice");
   advice->n_columns = profile->n_columns;
   choose_marks(advice, profile);
-  for (size_t j = 0; j < profile->n_columns; j++) judge_column(advice, profile, j);
+  enum gpnn_status status = GPNN_OK;
+  for (size_t j = 0; j < profile->n_columns && status == GPNN_OK; j++)
+    status = judge_column(advice, profile, j);
+  if (status != GPNN_OK) return gpnn_fail_memory(err, "for the advice");
   find_stuck(advice, profile);
-  enum gpnn_status status = list_affixes(advice, profile, err);
+  status = list_affixes(advice, profile, err);
   if (status == GPNN_OK) status = list_like_missing(advice, profile, err);
   if (status == GPNN_OK) status = list_codes(advice, profile, err);
   if (status == GPNN_OK) status = save_rows(advice, profile, err);
@@ -523,6 +562,8 @@ bool gpnn_advice_is_none(const struct gpnn_advice *advice)
 
 void gpnn_advice_release(struct gpnn_advice *advice)
 {
+  for (size_t j = 0; j < advice->n_columns && advice->columns != NULL; j++)
+    free(advice->columns[j].order);
   free(advice->columns);
   free(advice->strip);
   free(advice->missing);

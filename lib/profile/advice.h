@@ -8,6 +8,8 @@
  *
  *   numbers     at least four fifths of the cells that have a value can be read as numbers
  *   dates       at least four fifths are dates in one format
+ *   ordered     texts that show an order (profile/ordered.h), and on average five rows to each; the
+ *               first 32 such columns
  *   category    other texts, at most 20 different ones, and on average five rows to each; at most
  *               50 where a target is of more than two classes, or the user made it classes
  *   coded       other texts of more kinds, at most 100 000, and on average two rows to each
@@ -42,7 +44,8 @@ enum gpnn_advice_kind {
   GPNN_ADVICE_NUMBERS,
   GPNN_ADVICE_DATES,
   GPNN_ADVICE_CATEGORY,
-  GPNN_ADVICE_CODED, /* a category of many levels */
+  GPNN_ADVICE_ORDERED, /* a category whose levels have an order */
+  GPNN_ADVICE_CODED,   /* a category of many levels */
   GPNN_ADVICE_CLASSES,
   GPNN_ADVICE_AS_ASKED, /* a category, or what else takes any text */
   GPNN_ADVICE_DROP,
@@ -70,6 +73,7 @@ struct gpnn_column_advice {
   bool may_lack;                     /* an input, whose values may be missing */
   size_t n_bad;                      /* cells that cannot be used as they are */
   size_t n_levels;                   /* of texts; more than GPNN_CODED_MAX: at least */
+  char (*order)[GPNN_ORDERED_BYTES]; /* owned; of an ordered category: its n_levels texts */
   bool needs_classes;                /* classes some of which are numbers, so that it has to be said
                                         that they are classes */
   size_t n_codes;                    /* cells that are numbers among the 'missing' of the advice */
@@ -85,6 +89,7 @@ struct gpnn_advice {
   char decimal;                       /* '.' or ',' */
   bool thousands;
   bool is_ambiguous; /* commas might as well be the other: 1,234 is all there is */
+  size_t n_ordered;  /* columns that are ordered categories */
   char *strip;       /* owned; LISTs as in table/notation.h, NULL: nothing new */
   char *missing;
   /* A column that has to be numbers, or classes, and is none, or that would be dropped although the

@@ -235,6 +235,13 @@ static void add_affix(struct gpnn_odd_cells *odd, const struct gpnn_cell *cell)
   memcpy(odd->affixes[odd->n_affixes++], cell->affix, GPNN_AFFIX_BYTES);
 }
 
+/* Keeps the text of level 'number', which is new. */
+static void keep_text(struct gpnn_odd_cells *odd, size_t number, const struct gpnn_field *field)
+{
+  if (number < GPNN_ORDERED_MOST && field->length < GPNN_ORDERED_BYTES)
+    memcpy(odd->texts[number], field->text, field->length); /* zeros follow */
+}
+
 /* Remembers which text, date or number it is, while there are few. */
 static enum gpnn_status add_level(struct gpnn_profile *profile, struct gpnn_odd_cells *odd,
                                   const struct gpnn_field *field, struct gpnn_error *err)
@@ -244,6 +251,7 @@ static enum gpnn_status add_level(struct gpnn_profile *profile, struct gpnn_odd_
   if (before > GPNN_CODED_MAX || profile->n_levels >= MOST_LEVELS) return GPNN_OK;
   enum gpnn_status status =
       gpnn_groups_number(&odd->levels, field->text, field->length, &number, err);
+  if (status == GPNN_OK && odd->levels.n > before) keep_text(odd, before, field);
   profile->n_levels += odd->levels.n - before;
   odd->n_counted++;
   return status;

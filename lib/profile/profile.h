@@ -20,6 +20,7 @@
 
 #include "base/status.h"
 #include "profile/cell.h"
+#include "profile/ordered.h"
 #include "table/date.h"
 #include "table/groups.h"
 #include "table/schema.h"
@@ -122,6 +123,8 @@ struct gpnn_odd_cells {
   struct gpnn_date_guess dates;
   struct gpnn_groups levels; /* different texts, dates and numbers, at most GPNN_CODED_MAX + 1 */
   size_t n_counted;          /* cells that were looked up there */
+  char texts[GPNN_ORDERED_MOST][GPNN_ORDERED_BYTES]; /* the first of them, as they came; empty:
+                                                    there are no more, or it is too long */
   struct gpnn_example first[GPNN_EXAMPLES];
 };
 

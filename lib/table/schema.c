@@ -352,10 +352,16 @@ bool gpnn_schema_has_levels(const struct gpnn_column *column)
          column->kind == GPNN_COLUMN_CODED || column->kind == GPNN_COLUMN_EFFECT;
 }
 
+bool gpnn_schema_is_ordered(const struct gpnn_column *column)
+{
+  return column->kind == GPNN_COLUMN_CODED && column->codes != NULL && column->shrinkage == 0;
+}
+
 bool gpnn_schema_has_codes(const struct gpnn_schema *schema)
 {
   for (size_t i = 0; i < schema->n_inputs; i++)
-    if (schema->inputs[i].kind == GPNN_COLUMN_CODED) return true;
+    if (schema->inputs[i].kind == GPNN_COLUMN_CODED && !gpnn_schema_is_ordered(&schema->inputs[i]))
+      return true;
   return false;
 }
 

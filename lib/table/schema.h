@@ -10,7 +10,8 @@
  *
  *   number     the number itself
  *   category   L indicators, 0 or 1, of its L levels
- *   coded      the code of its level, a number that training learns (dataset/training/training.h)
+ *   coded      the code of its level, a number that training learns (dataset/training/training.h),
+ *              or of an ordered input, whose levels are given, its place among them, from 0
  *   effect     the number of its level, from 1, or 0 for one that training has not seen, times
  *              GPNN_EFFECT_UNIT: too small to count in any distance
  *   periodic   sin and cos of 2 pi x / period: a point on the unit circle
@@ -103,7 +104,8 @@ struct gpnn_column {
   char **levels;   /* owned; each as its first text has it */
   size_t *level_lengths;
   double *codes;    /* owned; of a coded input: of each level; NULL: they are not learnt yet */
-  double shrinkage; /* of a coded input: lambda of gpnn-methods(7), > 0 once it has codes */
+  double shrinkage; /* of a coded input: lambda of gpnn-methods(7), > 0 once it has learnt codes;
+                       of an ordered one 0 */
   size_t n_later; /* of a coded input, or one with effects: the last levels, which the index lacked
                      when it was made and got with rows that were added */
   double *later;  /* owned; of a coded input: for each of these, how many rows its code is of */
@@ -159,6 +161,9 @@ struct gpnn_roles {
   const char *group_effects; /* items COL[:COL[:COL]][(COL)] with commas between; default: none */
   bool classes;              /* all targets are classes; otherwise they are numbers as yet */
   enum gpnn_missing missing;
+  size_t n_ordered;
+  const char *const *ordered; /* inputs that are ordered categories: each text "COL=LEVEL < LEVEL",
+                                 with all levels from the least to the greatest */
   size_t n_dates;
   const char *const *dates; /* inputs and regressors that are dates: each text "LIST", which means
                                ISO 8601, or "LIST=FORMAT" (table/date.h) */
@@ -264,8 +269,11 @@ const struct gpnn_column *gpnn_schema_target(const struct gpnn_schema *schema, s
 /* True if target 't' is classes. */
 bool gpnn_schema_has_classes(const struct gpnn_schema *schema, size_t t);
 
-/* True if some input is coded. */
+/* True if some input is coded, with codes that training learns. */
 bool gpnn_schema_has_codes(const struct gpnn_schema *schema);
+
+/* True of a coded input that is ordered. */
+bool gpnn_schema_is_ordered(const struct gpnn_column *column);
 
 /* Removes the levels of a column of which 'keep' is false; those that stay keep their order. */
 void gpnn_schema_keep_levels(struct gpnn_column *column, const bool *keep);
@@ -326,7 +334,7 @@ const char *gpnn_schema_group_name(const struct gpnn_schema *schema, struct gpnn
  * GPNN_EDATA: as gpnn_columns_number(), also for a category that is missing; a date that cannot be
  * read (gpnn_columns_date()); a latitude outside
  * [-90, 90] or a longitude outside [-720, 720]; more than GPNN_LEVELS_MAX levels in a column, or
- * GPNN_CODED_MAX if it is coded.
+ * GPNN_CODED_MAX if it is coded; a level that is none of those of an ordered input.
  * After a failure the schema is unchanged and 'cells' may hold anything.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema,

@@ -128,6 +128,9 @@ static enum gpnn_status read_cell(const struct gpnn_schema *schema,
   if (lacks_code(map, input, column, table, record)) return GPNN_OK;
   enum gpnn_status status = read_level(schema, map, input, table, record, &is_known, &level, err);
   if (status != GPNN_OK) return status;
+  if (!is_known && gpnn_schema_is_ordered(column))
+    return gpnn_columns_fail_field(table, record, map->inputs[input],
+                                   "not one of the levels that are ordered", true, err);
   if (!is_known && column->kind != GPNN_COLUMN_CATEGORY && column->n_levels == GPNN_CODED_MAX)
     return gpnn_columns_fail_field(table, record, map->inputs[input],
                                    "has more than 100000 levels: is it an id?", false, err);
@@ -252,7 +255,8 @@ enum gpnn_status gpnn_schema_learn_later(struct gpnn_schema *schema,
   for (size_t i = 0; i < schema->n_inputs; i++) {
     struct gpnn_column *column = &schema->inputs[i];
     double cell;
-    if (column->kind != GPNN_COLUMN_CODED && column->kind != GPNN_COLUMN_EFFECT) continue;
+    bool may_get_levels = column->kind == GPNN_COLUMN_CODED || column->kind == GPNN_COLUMN_EFFECT;
+    if (!may_get_levels || gpnn_schema_is_ordered(column)) continue;
     enum gpnn_status status = read_cell(schema, map, i, table, record, &cell, err);
     if (status == GPNN_OK && !is_new_level(column, cell)) continue;
     if (status == GPNN_OK) status = add_later(map, i, column, table, record, err);

@@ -111,6 +111,92 @@ static enum gpnn_status mark_categories(struct gpnn_schema *schema,
   return status;
 }
 
+/* ---- ordered categories -------------------------------------------------------------------- */
+
+static const char between_levels[] = " < ";
+
+/* Appends text[0..length) without the blanks around it to the levels of a column, with its place as
+ * its code. */
+static enum gpnn_status append_level(struct gpnn_column *column, const char *text, size_t length,
+                                     struct gpnn_error *err)
+{
+  size_t n = column->n_levels, texts = n, lengths = n, codes = n;
+  for (; length > 0 && gpnn_is_blank(text[length - 1]); length--) continue;
+  for (; length > 0 && gpnn_is_blank(*text); text++) length--;
+  if (!gpnn_grow(&column->levels, &texts, n + 1, sizeof *column->levels) ||
+      !gpnn_grow(&column->level_lengths, &lengths, n + 1, sizeof *column->level_lengths) ||
+      !gpnn_grow(&column->codes, &codes, n + 1, sizeof *column->codes) ||
+      (column->levels[n] = gpnn_copy_text(text, length)) == NULL)
+    return gpnn_fail_memory(err, "for the levels of a category");
+  column->level_lengths[n] = length;
+  column->codes[n] = (double)n;
+  column->n_levels++;
+  return GPNN_OK;
+}
+
+/* GPNN_EINVAL: of the levels of a column in 'order' two are the same, or one is empty. */
+static enum gpnn_status check_levels(const struct gpnn_column *column,
+                                     const struct gpnn_level_order *order, struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES], name[GPNN_MASK_BYTES];
+  for (size_t l = 0; l < column->n_levels; l++) {
+    const char *level = column->levels[l];
+    const struct gpnn_field field = {level, column->level_lengths[l]};
+    static const struct gpnn_values plain = {.is_plain = true};
+    size_t first = l;
+    bool is_known = gpnn_schema_find_level(column, order, &plain, &field, &first);
+    if (field.length > 0 && is_known && first == l) continue;
+    return gpnn_fail(err, GPNN_EINVAL, "--ordered: column '%s': level '%s' is %s",
+                     gpnn_schema_column_name(column, name), gpnn_mask(shown, level, field.length),
+                     field.length == 0 ? "empty" : "there twice");
+  }
+  return GPNN_OK;
+}
+
+/* Makes an ordered category of an input that is a number so far. */
+static enum gpnn_status order_input(struct gpnn_column *input, const char *levels,
+                                    struct gpnn_error *err)
+{
+  struct gpnn_level_order order = {.n = 0};
+  enum gpnn_status status = GPNN_OK;
+  for (const char *s = levels, *end; s != NULL && status == GPNN_OK; s = end) {
+    end = strstr(s, between_levels);
+    status = append_level(input, s, end == NULL ? strlen(s) : (size_t)(end - s), err);
+    if (end != NULL) end += sizeof between_levels - 1;
+  }
+  input->kind = GPNN_COLUMN_CODED;
+  if (status == GPNN_OK) status = gpnn_schema_order_column(input, &order, err);
+  if (status == GPNN_OK) status = check_levels(input, &order, err);
+  free(order.keys);
+  return status;
+}
+
+/* 'text' is "COL=A < B < C"; the name of the column ends at the first equals sign. */
+static enum gpnn_status mark_ordered(struct gpnn_schema *schema, const struct gpnn_choice *choice,
+                                     const char *text, struct gpnn_error *err)
+{
+  char shown[GPNN_MASK_BYTES];
+  const char *sign = strchr(text, '=');
+  size_t column, input = 0;
+  if (sign == NULL || strstr(sign, between_levels) == NULL)
+    return gpnn_fail(
+        err, GPNN_EINVAL,
+        "--ordered '%s': not of the form COL=A < B < C, with a blank on each side of <",
+        gpnn_mask(shown, text, strlen(text)));
+  char *name = gpnn_copy_text(text, (size_t)(sign - text));
+  if (name == NULL) return gpnn_fail_memory(err, "for the columns");
+  enum gpnn_status status = gpnn_column_lookup_find(choice->lookup, name, &column, NULL, err);
+  free(name);
+  if (status != GPNN_OK) return status;
+  while (input < schema->n_inputs && schema->inputs[input].position != column) input++;
+  if (input == schema->n_inputs || (choice->roles[column] & GPNN_ROLE_REGRESSOR))
+    return gpnn_choice_fail(choice, column, "is not an input alone, so it cannot be ordered", err);
+  if (schema->inputs[input].date != NULL || schema->inputs[input].kind != GPNN_COLUMN_NUMBER)
+    return gpnn_choice_fail(choice, column, "is used otherwise already, so it cannot be ordered",
+                            err);
+  return order_input(&schema->inputs[input], sign + 1, err);
+}
+
 /* ---- circles ------------------------------------------------------------------------------- */
 
 /* Finds the first input that is column 'column' of the table, and which must be a number so far. */
@@ -276,6 +362,8 @@ enum gpnn_status gpnn_schema_mark_kinds(struct gpnn_schema *schema,
     status = mark_dates(schema, choice, roles->dates[i], err);
   if (status == GPNN_OK) status = mark_categories(schema, choice, roles->one_hot, &one_hot, err);
   if (status == GPNN_OK) status = mark_categories(schema, choice, roles->coded, &coded, err);
+  for (size_t i = 0; i < roles->n_ordered && status == GPNN_OK; i++)
+    status = mark_ordered(schema, choice, roles->ordered[i], err);
   for (size_t i = 0; i < roles->n_periods && status == GPNN_OK; i++)
     status = mark_periods(schema, choice, roles->periods[i], err);
   for (size_t i = 0; i < roles->n_locations && status == GPNN_OK; i++)

@@ -107,3 +107,81 @@ mean_of() {
   awk -F '\t' -v OFS='\t' 'NR > 1 { $3 = substr("abc", 1 + NR % 3, 1) } 1' train.tsv >classes.tsv
   assert_fails 2 "target 'y' has 3 classes.*: use --one-hot" gpnn-index --coded shop -o x.gpi classes.tsv
 }
+
+# graded ROWS SEED: rows whose y grows with a grade, an age group and x.
+graded() {
+  awk -v rows="$1" -v seed="$2" 'BEGIN {
+    srand(seed)
+    OFS = "\t"
+    n = split("poor,fair,good,very good,excellent", grade, ",")
+    m = split("< 18,18-39,40-64,65+", age, ",")
+    print "grade", "age", "kind", "x", "y"
+    for (i = 0; i < rows; i++) {
+      g = 1 + int(n * rand()); a = 1 + int(m * rand()); x = rand()
+      print grade[g], age[a], rand() < 0.5 ? "old" : "new", x, g + a ^ 2 / 2 + x + 0.1 * rand()
+    }
+  }'
+}
+
+@test "categories whose texts show an order become a number each" {
+  graded 600 1 >train.tsv
+  graded 200 2 >test.tsv
+  gpnn-index --auto -o t.gpi train.tsv 2>log
+  grep -F -- "--one-hot kind --ordered 'grade=poor < fair < good < very good < excellent' --ordered 'age=< 18 < 18-39 < 40-64 < 65+' train.tsv" log
+  gpnn-index -q --one-hot kind --ordered 'grade=poor < fair < good < very good < excellent' \
+    --ordered 'age=< 18 < 18-39 < 40-64 < 65+' -o same.gpi train.tsv
+  cmp t.gpi same.gpi
+  gpnn-info --verify t.gpi >info
+  assert_equal "$(grep -c '^input' info)" 6
+  grep -x $'ordered\tgrade\tpoor\tfair\tgood\tvery good\texcellent' info
+  run ! grep '^coded' info
+  gpnn-info --json t.gpi | tr -d ' \n' | grep -F '{"name":"age","levels":["<18","18-39","40-64","65+"]}'
+  gpnn --effort fast train.tsv test.tsv 2>report.txt >out.tsv
+  tr -s ' \n' ' ' <report.txt | grep -F 'grade (5 levels, in order), age (4 levels, in order), kind (2 levels), x'
+  assert_below "$(gpnn-eval out.tsv | value rmse)" 0.2
+}
+
+@test "of an ordered category a text that is no level is bad in training, and missing later" {
+  graded 600 1 >train.tsv
+  order=(--drop 'age,kind' --ordered 'grade=poor < fair < good < very good < excellent')
+  sed '5s/^[a-z ]*/superb/' train.tsv >odd.tsv
+  assert_fails 1 "odd.tsv:5: column 'grade': not one of the levels that are ordered: .superb" gpnn-index "${order[@]}" -o t.gpi odd.tsv
+  gpnn-index -q "${order[@]}" --skip-bad -o t.gpi odd.tsv
+  assert_equal "$(gpnn-info t.gpi | value skipped-rows)" 1
+  gpnn-index -q "${order[@]}" -o t.gpi train.tsv
+  gpnn-fit -q --effort fast --kernel matern52 -m 40 -o t.par t.gpi
+  printf 'grade\tx\ngood\t0.5\n  good \t0.5\nsuperb\t0.5\n\t0.5\n' >new.tsv
+  gpnn-predict t.gpi -p t.par new.tsv >out.tsv 2>log
+  grep -F 'new.tsv: 1 values of categories were never seen in training' log
+  awk -F '\t' 'NR > 1 { m[NR] = $1; s[NR] = $2 } END { exit !(m[2] == m[3] && m[4] == m[5] && s[4] > 1.1 * s[2]) }' out.tsv ||
+    complain "$(cat out.tsv)"
+  graded 100 3 | sed '5s/^[a-z ]*/superb/' >added.tsv
+  gpnn-index -q --add added.tsv -o more.gpi t.gpi
+  gpnn-info --verify more.gpi | grep -q '^verified.yes'
+  assert_equal "$(gpnn-info more.gpi | grep ^ordered)" "$(gpnn-info t.gpi | grep ^ordered)"
+}
+
+@test "orders that cannot be are refused" {
+  graded 60 1 >t.tsv
+  local command=(gpnn-index -q --drop 'age,kind' -o t.gpi t.tsv)
+  assert_fails 2 'not of the form COL=A < B < C' "${command[@]}" --ordered 'grade=poor<fair'
+  assert_fails 2 'not of the form COL=A < B < C' "${command[@]}" --ordered grade
+  assert_fails 2 "no column 'rate'" "${command[@]}" --ordered 'rate=a < b'
+  assert_fails 2 "column 'grade': level 'poor' is there twice" "${command[@]}" --ordered 'grade=poor < fair < poor '
+  assert_fails 2 "column 'grade': level '' is empty" "${command[@]}" --ordered 'grade=poor <  < fair'
+  assert_fails 2 "column 'y' is not an input alone, so it cannot be ordered" "${command[@]}" --ordered 'y=1 < 2'
+  assert_fails 2 "column 'grade' is used otherwise already" "${command[@]}" --one-hot grade --ordered 'grade=poor < fair'
+}
+
+@test "an ordered category serves classes and models without training rows" {
+  graded 600 1 | awk -F '\t' -v OFS='\t' '{ print $1, $2, $3, $4, NR == 1 ? "y" : $5 < 5 ? "low" : $5 < 9 ? "some" : "lots" }' >t.tsv
+  gpnn-index -q --auto -o t.gpi t.tsv
+  assert_equal "$(gpnn-info t.gpi | grep -c '^ordered')" 2
+  gpnn-fit -q --effort fast -o t.par t.gpi
+  gpnn-predict -q -p t.par t.gpi t.tsv | gpnn-eval -q | awk '$1 == "error" { exit !($2 < 0.2) }'
+  graded 600 1 >u.tsv
+  gpnn-index -q --auto -o u.gpi u.tsv
+  gpnn-sparse -q --inducing 50 -o u.gpm u.gpi
+  rm u.gpi
+  assert_below "$(gpnn-predict -q u.gpm u.tsv | gpnn-eval -q | value rmse)" 0.4
+}

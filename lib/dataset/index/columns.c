@@ -126,7 +126,10 @@ void gpnn_index_compose_names(struct blob *blob, const struct gpnn_index_content
 
 bool gpnn_index_has_codes(const struct gpnn_index_contents *contents)
 {
-  return gpnn_schema_has_codes(&contents->dataset->schema);
+  const struct gpnn_schema *schema = &contents->dataset->schema;
+  for (size_t i = 0; i < schema->n_inputs; i++)
+    if (schema->inputs[i].kind == GPNN_COLUMN_CODED) return true;
+  return false;
 }
 
 void gpnn_index_compose_codes(struct blob *blob, const struct gpnn_index_contents *contents)
@@ -388,7 +391,7 @@ static void decode_inputs(struct cursor *cursor, struct gpnn_index *index, size_
     if (cursor->failed || kind != GPNN_COLUMN_CODED) continue;
     column->codes = take_f64s(cursor, n, 1);
     column->shrinkage = take_f64(cursor);
-    require(cursor, column->shrinkage > 0);
+    require(cursor, column->shrinkage >= 0);
   }
 }
 

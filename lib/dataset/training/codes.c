@@ -232,7 +232,8 @@ static enum gpnn_status allocate(struct coding *coding, struct gpnn_error *err)
   coding->block = gpnn_alloc(gpnn_row_source_block(width), width, sizeof *coding->block);
   bool enough = coding->levels != NULL && coding->squares != NULL && coding->block != NULL;
   for (size_t j = 0; j < schema->n_inputs && enough; j++) {
-    if (schema->inputs[j].kind != GPNN_COLUMN_CODED) continue;
+    const struct gpnn_column *input = &schema->inputs[j];
+    if (input->kind != GPNN_COLUMN_CODED || gpnn_schema_is_ordered(input)) continue;
     coding->levels[j] = gpnn_alloc(schema->inputs[j].n_levels, 1, sizeof *coding->levels[j]);
     enough = coding->levels[j] != NULL;
   }
