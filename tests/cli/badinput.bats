@@ -573,7 +573,7 @@ par() {
   fixture
   sed '2s/[^\t]*$/1e5/' train.tsv >slip.tsv
   gpnn-index --calibration-rows 0 -o x.gpi slip.tsv 2>err.txt
-  grep -q "column 'y': one cell is 100000, far outside the rest .*: a slip?" err.txt
+  grep -q "target 'y': one cell is 100000, far outside the rest .*: a slip?" err.txt
   gpnn-index -o x.gpi train.tsv 2>err.txt
   assert_equal "$(warnings err.txt)" ''
 }

@@ -313,13 +313,13 @@ rmse_of() {
   make_table 600 2 >clean.tsv
   awk -F '\t' -v OFS='\t' 'NR == 10 || NR == 99 || NR == 300 { $NF = 1e6 + NR } 1' clean.tsv >slips.tsv
   gpnn-index --calibration-rows 0 -o t.gpi slips.tsv 2>err.txt
-  grep -qE "^gpnn-index: slips.tsv: column 'y': 3 cells, 1000[0-9]+ one of them, are far outside the rest .*: slips\?$" err.txt
+  grep -qE "^gpnn-index: slips.tsv: target 'y': 3 cells, 1000[0-9]+ one of them, are far outside the rest .*: slips\?$" err.txt
   awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "z" : NR % 2 ? "NA" : NR == 100 ? -1e300 : $NF }' clean.tsv >one.tsv
   gpnn-index --calibration-rows 0 -y y,z -o t.gpi one.tsv 2>err.txt
-  grep -q "column 'z': one cell is -1e+300, far outside the rest" err.txt
+  grep -q "target 'z': one cell is -1e+300, far outside the rest" err.txt
   awk -F '\t' -v OFS='\t' 'NR > 1 && NR % 50 == 0 { $NF = -999 } 1' clean.tsv >codes.tsv
   gpnn-index --calibration-rows 0 -o t.gpi codes.tsv 2>err.txt
-  grep -q "column 'y': 12 cells are -999, far outside .*: a code for" err.txt
+  grep -q "target 'y': 12 cells are -999, far outside .*: a code for" err.txt
   bash -c "$(sed -n 's/^    //p' err.txt)"
   assert_equal "$(gpnn-info t.gpi | value rows)" 588
 }
