@@ -16,6 +16,7 @@ static struct gpnn_choose_options options_for(const struct cli *cli, const struc
                                        labels = GPNN_CHOOSE_LABELS_FIT_INIT;
   struct gpnn_choose_options options = a->choose;
   struct gpnn_fit_options *fit = &options.fit;
+  if (!cli_given(cli, "members")) options.members = GPNN_CHOOSE_MEMBERS;
   options.k = options.k || !cli_given(cli, "objective-neighbours");
   fit->first = GPNN_OBJECTIVE_LABELS;
   fit->second = GPNN_OBJECTIVE_NONE;

@@ -37,6 +37,8 @@ static bool resolve_model(const struct cli *cli, struct fit_arguments *a)
   if (choose->budget > 0 && (a->neighbours > 0 || a->start != NULL))
     return wrong(cli, "budget",
                  "bounds what --neighbours auto tries, without --preset and --start");
+  if (choose->effort == GPNN_EFFORT_THOROUGH && !cli_given(cli, "members"))
+    choose->members = GPNN_CHOOSE_MOST_MEMBERS;
   choose->neighbours = a->neighbours == 0;
   if (!choose->neighbours) choose->fit.neighbours = a->neighbours;
   choose->likelihood = a->likelihood == FIT_LIKELIHOOD_AUTO ? GPNN_LIKELIHOOD_LOCAL
@@ -123,11 +125,21 @@ static bool check_inference(const struct cli *cli, const struct fit_arguments *a
   return true;
 }
 
+/* True if a transform may be chosen although none was asked for: with much effort, and where no
+ * other option means the target as it is. */
+static bool is_transform_open(const struct cli *cli, const struct fit_arguments *a)
+{
+  return a->choose.effort == GPNN_EFFORT_THOROUGH && a->preset == FIT_NO_PRESET &&
+         a->method == FIT_LOCAL && a->inference == GPNN_INFERENCE_LINK &&
+         a->choose.likelihood == GPNN_LIKELIHOOD_LOCAL &&
+         cli_given_of(cli, "start,like,mean-function,fix,row-weights") == NULL;
+}
+
 static bool resolve_transform(const struct cli *cli, struct fit_arguments *a)
 {
   enum gpnn_transform_kind kind = GPNN_TRANSFORM_NONE;
   const char *name = a->transform_name;
-  bool is_auto = name != NULL && strcmp(name, "auto") == 0;
+  bool is_auto = name == NULL ? is_transform_open(cli, a) : strcmp(name, "auto") == 0;
   if (name != NULL && !is_auto && !gpnn_transform_by_name(name, &kind))
     return wrong(cli, "transform", "none, log, asinh, boxcox, yeo-johnson, rank or auto");
   a->transform = is_auto ? FIT_TRANSFORM_AUTO : (int)kind;

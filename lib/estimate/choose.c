@@ -323,7 +323,7 @@ static void set_descent(const struct gpnn_choice *c, const struct gpnn_choose_ro
   size_t steps = row->is_early ? c->early_steps : c->start.steps;
   size_t part = is_anew ? 1 : or_one(row->part);
   size_t k = row->k > 0 ? row->k : row->is_early ? c->early_k : c->start.k;
-  plan->fit.steps = (steps + part - 1) / part * or_one(row->times_steps);
+  plan->fit.steps = (steps + part - 1) / part;
   plan->fit.k = k * or_one(row->times_k);
   plan->fit.rows = gpnn_choice_rows_left(c, c->start.rows * or_one(row->times_rows));
   if (c->head->rate != NULL) plan->fit.rate = c->head->rate(c, plan);

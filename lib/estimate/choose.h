@@ -14,11 +14,11 @@
  * all rows.
  *
  * A small dataset, up to GPNN_CHOOSE_EXACT rows, or GPNN_CHOOSE_EXACT_GROUPS that have groups or
- * are copies, has candidates that need no approximation: kernels under ARD, fitted by the
- * likelihood of all rows together, and predicting from all rows, then scores of the inputs, and
- * where these are better all kernels with them.  Under normal effort they replace the others,
- * unless the rows suffice to learn a rotation.  They are not tried under a Gaussian likelihood,
- * whose results stay as they were.
+ * are copies (GPNN_CHOOSE_EXACT_THOROUGH with thorough effort), has candidates that need no
+ * approximation: kernels under ARD, fitted by the likelihood of all rows together, and predicting
+ * from all rows, then scores of the inputs, and where these are better all kernels with them. Under
+ * normal effort they replace the others, unless the rows suffice to learn a rotation.  They are not
+ * tried under a Gaussian likelihood, whose results stay as they were.
  *
  * Large datasets are sampled, so that the time taken does not grow with them: candidates are
  * compared in a small sample; the best continues in a larger one, where a smoother kernel is tried
@@ -69,8 +69,9 @@
  *               rotation     learnt from the best (kernel/rotation.h), and if it is better tried
  *                            with the next rougher kernel;
  *               longer       descent of the best;
- *   thorough  in addition, all other kernels in the metric of the best; the best two continue with
- *             four times the rows, three times the steps and twice the neighbours; and members
+ *   thorough  in addition, with four times the rows: all other kernels in the metric of the best;
+ *             rotations of values, of scores and of both, learnt in full length, also from whitened
+ *             inputs; the best with twice the neighbours.  All candidates may become members, which
  *             need to gain less.
  */
 #ifndef GPNN_ESTIMATE_CHOOSE_H
@@ -109,10 +110,13 @@ enum {
   GPNN_CHOOSE_ROTATION_ROWS = 20,
   GPNN_CHOOSE_EXACT = 1500, /* exact candidates take time that grows as the cube of the rows, */
   GPNN_CHOOSE_EXACT_GROUPS = 400, /* and that for each row to leave out, where others go with it */
-  /* What is usual for 'sample_rows', 'last_sample_rows' and 'members' of the options. */
+  GPNN_CHOOSE_EXACT_THOROUGH = 1000,
+  /* What is usual for 'sample_rows', 'last_sample_rows' and 'members' of the options, the last with
+   * thorough effort, where it is the most that can be asked for, and otherwise. */
   GPNN_CHOOSE_SAMPLE = 1 << 17,
   GPNN_CHOOSE_LAST_SAMPLE = 1 << 19,
   GPNN_CHOOSE_MEMBERS = 4,
+  GPNN_CHOOSE_MOST_MEMBERS = 8,
   /* Of classes: ARD is not tried with more inputs, and candidates are scored on at most so many
    * rows. */
   GPNN_CHOOSE_LABELS_ARD = 256,
@@ -152,7 +156,7 @@ struct gpnn_choose_options {
                               there is nothing to choose; 0: all */
   enum gpnn_effort effort;
   size_t members;                /* the most candidates whose predictions may be averaged, up to
-                                    GPNN_CHOOSE_MEMBERS; 1: only one is chosen */
+                                    GPNN_CHOOSE_MOST_MEMBERS; 1: only one is chosen */
   const struct gpnn_query *like; /* rows to predict, of which only the inputs are used: candidates
                                     are scored on held-out rows that resemble them
                                     (models/heldout.h); or NULL */
@@ -197,8 +201,8 @@ struct gpnn_choose_report {
   struct gpnn_fit_report fit;   /* of the chosen candidate */
   struct gpnn_choose_stack {
     size_t n; /* members; 0: the chosen candidate stands alone */
-    struct gpnn_candidate member[GPNN_CHOOSE_MEMBERS]; /* the chosen first */
-    double weight[GPNN_CHOOSE_MEMBERS];
+    struct gpnn_candidate member[GPNN_CHOOSE_MOST_MEMBERS]; /* the chosen first */
+    double weight[GPNN_CHOOSE_MOST_MEMBERS];
     size_t n_rows;          /* that the stack was scored on */
     double crps, nll, rmse; /* of rows that its weights do not come from */
   } stack;
@@ -223,9 +227,9 @@ size_t gpnn_choose_most(const struct gpnn_dataset *dataset,
  * holds no classes; the result does not depend on the number of threads.  A candidate whose
  * covariances are not positive definite is skipped.  Cost per candidate: a fit, GPNN_CHOOSE_ROWS
  * predictions from up to 64 neighbours each and, for the best two, GPNN_CHOOSE_LAST_ROWS from up to
- * GPNN_CHOOSE_NEIGHBOURS; for up to six that may be stacked, the same once more with the number of
- * neighbours chosen; unless its metric is that of the dataset's search, a search over all rows is
- * built as well.
+ * GPNN_CHOOSE_NEIGHBOURS; for up to six (with thorough effort sixteen) that may be stacked, the
+ * same once more with the number of neighbours chosen; unless its metric is that of the dataset's
+ * search, a search over all rows is built as well.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[],
                                              const struct gpnn_choose_options *options,

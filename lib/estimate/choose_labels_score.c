@@ -139,7 +139,7 @@ enum gpnn_status gpnn_labels_score(struct gpnn_choice *c, struct gpnn_choose_tri
  * its best). */
 struct mixture {
   size_t n;
-  const struct gpnn_choose_trial *trial[GPNN_CHOOSE_MEMBERS];
+  const struct gpnn_choose_trial *trial[GPNN_CHOOSE_MOST_MEMBERS];
   size_t count;
 };
 
@@ -166,7 +166,7 @@ static void find_weights(const struct gpnn_choice *c, const struct mixture *mixt
   size_t n = mixture->n;
   for (size_t k = 0; k < n; k++) weight[k] = 1 / (double)n;
   for (size_t round = 0; round < ROUNDS && n > 1; round++) {
-    double sum[GPNN_CHOOSE_MEMBERS] = {0}, p[GPNN_CHOOSE_MEMBERS], rows = 0;
+    double sum[GPNN_CHOOSE_MOST_MEMBERS] = {0}, p[GPNN_CHOOSE_MOST_MEMBERS], rows = 0;
     for (size_t i = first; i < c->n; i += step) {
       double whole = 0;
       for (size_t k = 0; k < n; k++) whole += p[k] = weight[k] * probability(c, mixture, k, i);
@@ -191,7 +191,7 @@ static void find_losses(const struct gpnn_choice *c, const struct mixture *mixtu
 /* The mean loss of all rows, each under the weights that suit the other half of them. */
 static double score(const struct gpnn_choice *c, const struct mixture *mixture, double *loss)
 {
-  double weight[GPNN_CHOOSE_MEMBERS], standard_error;
+  double weight[GPNN_CHOOSE_MOST_MEMBERS], standard_error;
   for (size_t half = 0; half < 2; half++) {
     find_weights(c, mixture, 1 - half, 2, weight);
     find_losses(c, mixture, weight, half, loss);

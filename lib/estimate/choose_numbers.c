@@ -46,6 +46,16 @@ static bool whitening_is_open(const struct gpnn_choice *c)
   return is_thorough(c) && c->whitening != NULL;
 }
 
+static bool rotation_is_open_anew(const struct gpnn_choice *c)
+{
+  return is_thorough(c) && c->tries_rotations;
+}
+
+static bool rotated_scores_are_open(const struct gpnn_choice *c)
+{
+  return rotation_is_open_anew(c) && gpnn_choice_has_scores(c);
+}
+
 static bool k_is_open_beyond(const struct gpnn_choice *c, size_t rows)
 {
   return c->options->k && c->dataset->n > rows;
@@ -121,6 +131,13 @@ static bool may_see_both_here(const struct gpnn_choice *c)
   return best_here_is_plain(c) && has_rows_for_both(c);
 }
 
+/* The same of values and scores together. */
+static bool both_may_rotate(const struct gpnn_choice *c)
+{
+  size_t n = c->dataset->n, seen = 2 * c->dataset->n_groups;
+  return has_rows_for_both(c) && n / rows_to_rotate(n) >= seen * seen;
+}
+
 static bool best_is_rotated(const struct gpnn_choice *c)
 {
   const struct gpnn_choose_trial *best = gpnn_choice_best(c);
@@ -149,12 +166,16 @@ static bool may_be_isotropic(const struct gpnn_choice *c)
   return covariance->n_lengthscales <= FEW || greatest <= most * least;
 }
 
+static bool last_is_whitened(const struct gpnn_choice *c)
+{
+  return c->n_trials > 0 && c->trials[c->n_trials - 1]->candidate.rotate == GPNN_ROTATE_WHITEN;
+}
+
 static bool last_is_whitened_and_near(const struct gpnn_choice *c)
 {
   static const double near = 0.1; /* of the score */
-  const struct gpnn_choose_trial *last = c->n_trials == 0 ? NULL : c->trials[c->n_trials - 1];
-  return last != NULL && last->candidate.rotate == GPNN_ROTATE_WHITEN &&
-         last->candidate.score < gpnn_choice_best(c)->candidate.score + near;
+  return last_is_whitened(c) &&
+         c->trials[c->n_trials - 1]->candidate.score < gpnn_choice_best(c)->candidate.score + near;
 }
 
 static bool best_is_exact(const struct gpnn_choice *c)
@@ -204,20 +225,27 @@ static const struct gpnn_choose_row normal[] = {
     {goes_on, may_go_on, GPNN_FROM_BEST, GPNN_TURN_RETAIN, .part = 2},
 };
 
-/* Other kernels under the metric of the best, whatever the scores of the first descents, and the
- * inputs as they are: members of a stack are the better the more their errors differ.  Then the
- * best two go on at greater expense. */
+/* Other kernels under the metric of the best, whatever the scores of the first descents, the inputs
+ * as they are, and rotations learnt from elsewhere: members of a stack are the better the more
+ * their errors differ.  Then the best goes on at greater expense. */
 static const struct gpnn_choose_row harder[] = {
-    {others_are_open, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .kernel = "exp"},
-    {others_are_open, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .kernel = "matern32"},
-    {others_are_open, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .kernel = "matern52"},
-    {others_are_open, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .kernel = "rbf"},
+    {others_are_open, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .kernel = "exp",
+     .times_rows = 4},
+    {others_are_open, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .kernel = "matern32",
+     .times_rows = 4},
+    {others_are_open, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .kernel = "matern52",
+     .times_rows = 4},
+    {others_are_open, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .kernel = "rbf",
+     .times_rows = 4},
     {whitening_is_open, has_best, .turn = GPNN_TURN_WHITEN, .part = 2},
+    {whitening_is_open, last_is_whitened, GPNN_FROM_LAST, GPNN_TURN_LEARN, .times_rows = 4},
     {is_thorough, .is_worthwhile = best_is_not_plain},
-    {is_thorough, .from = GPNN_FROM_LEADER, .turn = GPNN_TURN_RETAIN, .times_k = 2, .times_rows = 4,
-     .times_steps = 3},
-    {is_thorough, .from = GPNN_FROM_RIVAL, .turn = GPNN_TURN_RETAIN, .times_k = 2, .times_rows = 4,
-     .times_steps = 3},
+    {rotation_is_open_anew, has_best, .turn = GPNN_TURN_LEARN, .times_rows = 4},
+    {rotated_scores_are_open, both_may_rotate, .turn = GPNN_TURN_LEARN, .sight = GPNN_SIGHT_BOTH,
+     .times_rows = 4},
+    {rotated_scores_are_open, has_best, .turn = GPNN_TURN_LEARN, .sight = GPNN_SIGHT_SCORE,
+     .times_rows = 4},
+    {is_thorough, .from = GPNN_FROM_BEST, .turn = GPNN_TURN_RETAIN, .times_k = 2, .times_rows = 4},
 };
 
 /* By the block objective alone. */
@@ -369,9 +397,10 @@ static size_t count_rows(struct gpnn_choice *c)
 
 /* True if a factor of all rows is affordable: one, or, as rows that are left out take others with
  * them, one for each of these. */
-static bool is_small(const struct gpnn_dataset *whole)
+static bool is_small(const struct gpnn_choice *c)
 {
-  return whole->n <= (whole->n_row_groups > 0 ? GPNN_CHOOSE_EXACT_GROUPS : GPNN_CHOOSE_EXACT);
+  size_t grouped = is_thorough(c) ? GPNN_CHOOSE_EXACT_THOROUGH : GPNN_CHOOSE_EXACT_GROUPS;
+  return c->whole->n <= (c->whole->n_row_groups > 0 ? grouped : GPNN_CHOOSE_EXACT);
 }
 
 /* True if exact candidates are affordable, and the options leave their objective, their number of
@@ -382,8 +411,8 @@ static bool exact_is_open(const struct gpnn_choice *c)
   return options->likelihood != GPNN_LIKELIHOOD_GAUSSIAN && options->effort != GPNN_EFFORT_FAST &&
          options->objective && options->neighbours && options->like == NULL &&
          (options->rotation || options->rotate == GPNN_ROTATE_NONE) &&
-         options->fit.optimizer != GPNN_OPTIMIZER_ADAM && options->fit.thin < 0 &&
-         is_small(c->whole) && gpnn_choice_affords(c, c->whole->n, 1);
+         options->fit.optimizer != GPNN_OPTIMIZER_ADAM && options->fit.thin < 0 && is_small(c) &&
+         gpnn_choice_affords(c, c->whole->n, 1);
 }
 
 static enum gpnn_status race_exact(struct gpnn_choice *c, struct gpnn_error *err)

@@ -24,8 +24,8 @@ enum gpnn_status gpnn_numbers_make_room(struct gpnn_choice *c, struct gpnn_error
   size_t n = c->n, p = dataset->n_regressors;
   c->arrays = GPNN_ARRAYS(
       GPNN_ARRAY(c->y, n, 1), GPNN_ARRAY(c->noise, n, 1), GPNN_ARRAY(c->regressors, n, p),
-      GPNN_ARRAY(c->mean, GPNN_CHOOSE_COUNTS, n), GPNN_ARRAY(c->latent, GPNN_CHOOSE_COUNTS, n),
-      GPNN_ARRAY(c->misfit, GPNN_CHOOSE_COUNTS, n), GPNN_ARRAY(c->loss, n, 1),
+      GPNN_ARRAY(c->mean, GPNN_CHOOSE_LISTS, n), GPNN_ARRAY(c->latent, GPNN_CHOOSE_LISTS, n),
+      GPNN_ARRAY(c->misfit, GPNN_CHOOSE_LISTS, n), GPNN_ARRAY(c->loss, n, 1),
       GPNN_ARRAY(c->crps, n, 1), GPNN_ARRAY(c->unit, c->n_targets, 1));
   if (c->arrays == NULL) return gpnn_fail_memory(err, "for a choice");
   for (size_t i = 0; i < n && p > 0; i++)
@@ -399,11 +399,11 @@ void gpnn_numbers_choose_neighbours(struct gpnn_choice *c)
 /* Models of the members of the stack, each of its first target, and what they predict of one
  * target's first rows. */
 struct members {
-  struct gpnn_model *first[GPNN_CHOOSE_MEMBERS]; /* owned */
+  struct gpnn_model *first[GPNN_CHOOSE_MOST_MEMBERS]; /* owned */
   size_t n;
-  struct gpnn_latent latent[GPNN_CHOOSE_MEMBERS + 1]; /* in c, but for 'nearest'; the last is of all
+  struct gpnn_latent latent[GPNN_CHOOSE_LISTS]; /* in c, but for 'nearest'; the last is of all
                                                          together */
-  double *nearest;                                    /* owned */
+  double *nearest;                              /* owned */
 };
 
 /* Predicts target 't' from one member, which sees the inputs in its own way. */

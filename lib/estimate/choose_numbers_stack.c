@@ -130,15 +130,17 @@ static struct gpnn_choose_trial *next_best(const struct pool *p)
 }
 
 /* Sets the candidates and the number of rows: few of either where predictions from the neighbours
- * of the best take long. */
+ * of the best take long.  Those that score next to the best are often much like it, and errors that
+ * differ may come from one far behind, so much effort considers all. */
 static void take_candidates(struct pool *p, const struct gpnn_choice *c)
 {
-  enum { FEW = 3 };
+  enum { FEW = 3, USUAL = 6 };
   struct gpnn_choose_trial *next = gpnn_choice_best(c);
   bool is_dear = !next->candidate.exact && !is_thorough(c) &&
                  next->params->neighbours > c->counts[gpnn_choice_first_counts(c) - 1];
   p->n = is_dear ? c->n : c->n_drawn;
-  for (; p->n_candidates < (is_dear ? FEW : MOST) && next != NULL; next = next_best(p))
+  size_t most = is_dear ? FEW : is_thorough(c) ? MOST : USUAL;
+  for (; p->n_candidates < most && next != NULL; next = next_best(p))
     p->trial[p->n_candidates++] = next;
 }
 
@@ -340,7 +342,7 @@ static bool pays(const struct pool *p, const struct score *many, const struct sc
 {
   enum { FEW_ROWS = 500 };
   /* Much effort is willing to wait for predictions as well. */
-  const double least = is_thorough(p->choice) ? 0.004 : 0.015;
+  const double least = is_thorough(p->choice) ? 0.002 : 0.015;
   double standard_error;
   if (!many->possible || !(many->square <= few->square)) return false;
   double gain = gpnn_mean_difference(p->n, few->loss, many->loss, &standard_error);

@@ -16,8 +16,9 @@
 
 struct gpnn_choice;
 
-/* The most numbers of neighbours to try. */
-enum { GPNN_CHOOSE_COUNTS = 6 };
+/* The most numbers of neighbours to try, and lists of predictions that there is room for: one for
+ * each of these, or for each member of a stack and for all of them together. */
+enum { GPNN_CHOOSE_COUNTS = 6, GPNN_CHOOSE_LISTS = GPNN_CHOOSE_MOST_MEMBERS + 1 };
 
 /* A fitted candidate, and its losses with each number of neighbours. */
 struct gpnn_choose_trial {
@@ -39,8 +40,8 @@ struct gpnn_choose_trial {
 /* Trials whose predictions are averaged: the best first, and their weights. */
 struct gpnn_choice_stack {
   size_t n; /* 1: the best alone, whatever the other fields are */
-  struct gpnn_choose_trial *trial[GPNN_CHOOSE_MEMBERS];
-  double weight[GPNN_CHOOSE_MEMBERS];
+  struct gpnn_choose_trial *trial[GPNN_CHOOSE_MOST_MEMBERS];
+  double weight[GPNN_CHOOSE_MOST_MEMBERS];
   size_t n_rows;          /* that it was scored on */
   double crps, nll, rmse; /* of rows that its weights do not come from */
 };
@@ -85,8 +86,8 @@ struct gpnn_choose_row {
   bool is_early;         /* 'steps' and 'part' are of the first descents, which may be shorter */
   size_t part;           /* of the steps; 0: 1 */
   size_t k;              /* neighbours in the objective; 0: as usual */
-  size_t times_k, times_rows, times_steps; /* 0: 1 */
-  bool advances; /* the leader, or the rival, becomes this candidate if it is better */
+  size_t times_k, times_rows; /* 0: 1 */
+  bool advances;              /* the leader, or the rival, becomes this candidate if it is better */
 };
 
 /* A candidate as it is fitted. */
@@ -183,7 +184,7 @@ struct gpnn_choice {
   /* numbers: */
   double *y, *noise;              /* n, of one target at a time; known noise variances */
   double *regressors;             /* n by n_regressors */
-  double *mean, *latent, *misfit; /* GPNN_CHOOSE_COUNTS by n: scratch, of one target */
+  double *mean, *latent, *misfit; /* GPNN_CHOOSE_LISTS by n: scratch, of one target */
   double *loss, *crps;            /* n of each: scratch */
   double *unit; /* of the CRPS of each target: that of the first candidate; 0: none is scored */
   struct gpnn_arrays *arrays; /* owned; 'share', or what numbers have */
@@ -389,7 +390,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_numbers_stack(struct gpnn_choice *c, struc
 
 /* The most candidates, and the smallest weight: a member that counts for less is not worth its
  * time. */
-enum { GPNN_WEIGHTS_CANDIDATES = 6 };
+enum { GPNN_WEIGHTS_CANDIDATES = 16 };
 #define GPNN_WEIGHTS_LEAST 0.05
 
 /*

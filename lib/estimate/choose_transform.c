@@ -284,10 +284,9 @@ static enum gpnn_status score(struct scoring *s, const struct gpnn_dataset *view
   return status;
 }
 
-/* True if the mean of 'a' is above that of 'b' by more than chance explains, and by much. */
-static bool is_much_higher(size_t n, const double *a, const double *b)
+/* True if the mean of 'a' is above that of 'b' by more than chance explains, and by this share. */
+static bool is_higher_by(double much, size_t n, const double *a, const double *b)
 {
-  const double much = 0.2;
   double standard_error, mean = 0, difference = gpnn_mean_difference(n, a, b, &standard_error);
   for (size_t i = 0; i < n; i++) mean += b[i] / (double)n;
   return difference > standard_error && difference > much * mean;
@@ -303,10 +302,11 @@ static struct gpnn_transform_candidate summarise(struct scoring *s, enum gpnn_tr
     s->of = kept;
   }
   const struct measures *of = kind == GPNN_TRANSFORM_NONE ? &s->plain : &s->of;
+  const double much = 0.2, much_crps = s->options->effort == GPNN_EFFORT_THOROUGH ? 0 : much;
   for (size_t i = 0; i < s->n; i++) candidate.nll += of->loss[i] / (double)s->n;
   candidate.gain = gpnn_mean_difference(s->n, s->plain.loss, of->loss, &candidate.standard_error);
-  candidate.harms = s->n >= FEW_ROWS && (is_much_higher(s->n, of->crps, s->plain.crps) ||
-                                         is_much_higher(s->n, of->square, s->plain.square));
+  candidate.harms = s->n >= FEW_ROWS && (is_higher_by(much_crps, s->n, of->crps, s->plain.crps) ||
+                                         is_higher_by(much, s->n, of->square, s->plain.square));
   return candidate;
 }
 

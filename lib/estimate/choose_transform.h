@@ -44,8 +44,9 @@ struct gpnn_transform_candidate {
   double gain;           /* by how much it is below that of no transform */
   double standard_error; /* of the gain */
   bool harms; /* its CRPS, or the squared error of its means, is higher than that of no transform by
-                 a fifth and by more than one standard error: it pays for density elsewhere; not
-                 with fewer than 400 rows, among which a single one may decide */
+                 a fifth (with thorough effort the CRPS by anything) and by more than one standard
+                 error: it pays for density elsewhere; not with fewer than 400 rows, among which a
+                 single one may decide */
 };
 
 /* Called for each candidate once it is scored. */

@@ -112,7 +112,7 @@ prepare() {
     assert_equal "$(grep -c '^member' x.par)" 0
   done
   assert_fails 2 '^option --members' gpnn-fit --members 0 t.gpi
-  assert_fails 2 '^option --members' gpnn-fit --members 5 t.gpi
+  assert_fails 2 '^option --members' gpnn-fit --members 9 t.gpi
   assert_fails 2 '^option --members: applies to --method local only' \
     gpnn-fit --method conjugate --members 2 t.gpi
 }

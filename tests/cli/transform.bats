@@ -71,6 +71,16 @@ fit() {
   assert_below "$(cat t.nll)" "$(cat none.nll)"
 }
 
+@test "much effort chooses a transform too, unless an option stands against it" {
+  fit --effort thorough >t.par
+  assert_equal "$(value transform t.par)" "$(fit --transform auto | value transform -)"
+  for against in '--transform none' '--mean-function constant' '--fix noise=0.1' '--likelihood student'; do
+    # shellcheck disable=SC2086 # options and their values
+    fit --effort thorough $against >none.par
+    assert_equal "$(grep -c '^transform' none.par)" 0
+  done
+}
+
 @test "threads and batches change no byte" {
   fit -j 1 --transform auto >a
   fit -j 4 --transform auto >b

@@ -196,6 +196,13 @@ static void fast_tries_every_kernel_twice_by_blocks(void **state)
   fixture_free(&f);
 }
 
+static size_t count_rotated(const struct tried *tried, enum gpnn_rotate rotate)
+{
+  size_t n = 0;
+  for (size_t k = 0; k < tried->n; k++) n += tried->list[k].rotate == rotate;
+  return n;
+}
+
 /* The rows of the score are the same, so that scores can be compared. */
 static void thorough_is_no_worse_than_normal(void **state)
 {
@@ -218,6 +225,9 @@ static void thorough_is_no_worse_than_normal(void **state)
   }
   assert_int_equal(report[0].n_rows, report[1].n_rows);
   assert_true(tried[1].n > tried[0].n);
+  /* From the inputs, from whitened ones and, as there are scores of them, from these. */
+  assert_true(count_rotated(&tried[1], GPNN_ROTATE_LEARN) >=
+              count_rotated(&tried[0], GPNN_ROTATE_LEARN) + 3);
   assert_true(report[1].chosen.nll <= report[0].chosen.nll);
   fixture_free(&f);
 }
