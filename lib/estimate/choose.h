@@ -16,9 +16,10 @@
  * A small dataset, up to GPNN_CHOOSE_EXACT rows, or GPNN_CHOOSE_EXACT_GROUPS that have groups or
  * are copies (GPNN_CHOOSE_EXACT_THOROUGH with thorough effort), has candidates that need no
  * approximation: kernels under ARD, fitted by the likelihood of all rows together, and predicting
- * from all rows, then scores of the inputs, and where these are better all kernels with them. Under
- * normal effort they replace the others, unless the rows suffice to learn a rotation.  They are not
- * tried under a Gaussian likelihood, whose results stay as they were.
+ * from all rows, then scores of the inputs, and where these are better all kernels with them. They
+ * replace the others, unless the rows suffice to learn a rotation or, with thorough effort, have
+ * groups or are copies.  They are not tried under a Gaussian likelihood, whose results stay as they
+ * were.
  *
  * Large datasets are sampled, so that the time taken does not grow with them: candidates are
  * compared in a small sample; the best continues in a larger one, where a smoother kernel is tried

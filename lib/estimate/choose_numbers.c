@@ -280,6 +280,7 @@ static const struct gpnn_choose_row exact_others[] = {
     {kernel_is_open, best_sees_scores, GPNN_FROM_LEADER, .kernel = "matern32"},
     {kernel_is_open, best_sees_scores, GPNN_FROM_LEADER, .kernel = "exp"},
     {kernel_is_open, best_sees_scores, GPNN_FROM_LEADER, .kernel = "matern52"},
+    {others_are_open, best_sees_scores, GPNN_FROM_LEADER, .kernel = "rbf"},
 };
 
 /* In the larger sample, where nearer rows may favour a smoother kernel. */
@@ -434,8 +435,10 @@ static enum gpnn_status race_exact(struct gpnn_choice *c, struct gpnn_error *err
 static enum gpnn_status race(struct gpnn_choice *c, struct gpnn_error *err)
 {
   bool is_fast = c->options->effort == GPNN_EFFORT_FAST;
-  /* The exact likelihood cannot learn a rotation, where there are enough rows for one. */
-  bool together = c->tries_rotations || is_thorough(c);
+  /* The exact likelihood cannot learn a rotation, where there are enough rows for one.  Otherwise
+   * it stands alone, as few rows leave more candidates to chance, unless it is one more of those
+   * that copies and groups have with less effort. */
+  bool together = c->tries_rotations || (is_thorough(c) && c->whole->n_row_groups > 0);
   enum gpnn_status status = together ? GPNN_OK : race_exact(c, err);
   if (status == GPNN_OK && c->n_trials == 0) {
     status = is_fast ? gpnn_choice_race(c, N_FAST, fast, err)
