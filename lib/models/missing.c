@@ -17,9 +17,9 @@
 struct drawn {
   const struct gpnn_dataset *dataset;
   struct gpnn_query given, query;
-  size_t *first; /* given.n + 1: where the draws of each row begin */
-  size_t *place; /* first[given.n]: the row of 'query' that each draw is */
-  size_t n_draws;
+  size_t *first;           /* given.n + 1: where the draws of each row begin */
+  size_t *place;           /* first[given.n]: the row of 'query' that each draw is */
+  size_t n_draws, n_coded; /* for a row, and for one that lacks a code */
   double *x, *regressors;
   int64_t *self, *candidates;
   uint32_t *group;
@@ -33,13 +33,25 @@ bool gpnn_missing_any(const struct gpnn_model *model, const struct gpnn_query *q
          gpnn_row_is_incomplete(query->n * dataset->d, query->x);
 }
 
+/* True if a row lacks the code of a category. */
+static bool lacks_code(const struct gpnn_dataset *dataset, const double *x)
+{
+  for (size_t j = 0; j < dataset->d && dataset->coordinates != NULL; j++) {
+    const struct gpnn_column *input = &dataset->schema.inputs[dataset->coordinates[j].input];
+    if (isnan(x[j]) && input->kind == GPNN_COLUMN_CODED && !gpnn_schema_is_ordered(input))
+      return true;
+  }
+  return false;
+}
+
 /* How many rows are predicted in place of one. */
 static size_t rows_for(const struct drawn *drawn, size_t i)
 {
   size_t d = drawn->dataset->d;
   const double *x = drawn->given.x + i * d;
   if (gpnn_row_is_empty(d, x)) return 0;
-  return gpnn_row_is_incomplete(d, x) ? drawn->n_draws : 1;
+  if (!gpnn_row_is_incomplete(d, x)) return 1;
+  return lacks_code(drawn->dataset, x) ? drawn->n_coded : drawn->n_draws;
 }
 
 static enum gpnn_status make_room(struct drawn *drawn, struct gpnn_error *err)
@@ -126,13 +138,19 @@ size_t gpnn_missing_draws(const struct gpnn_model *model)
   return wanted < GPNN_MISSING_DRAWS_MOST ? wanted : GPNN_MISSING_DRAWS_MOST;
 }
 
+/* The same of one that lacks a code. */
+static size_t draws_coded(const struct gpnn_model *model)
+{
+  return gpnn_model_options(model)->draws == 0 ? GPNN_MISSING_DRAWS_CODED
+                                               : gpnn_missing_draws(model);
+}
+
 /* How many rows from 'from' on are predicted at a time, so that their draws take some 16 MiB. */
 static size_t rows_at_once(const struct gpnn_model *model, const struct gpnn_query *query,
                            size_t from)
 {
   enum { NUMBERS = 1 << 21 };
-  size_t most =
-      NUMBERS / (gpnn_missing_draws(model) * gpnn_model_channel(model, 0)->dataset->d) + 1;
+  size_t most = NUMBERS / (draws_coded(model) * gpnn_model_channel(model, 0)->dataset->d) + 1;
   return query->n - from < most ? query->n - from : most;
 }
 
@@ -144,7 +162,8 @@ static enum gpnn_status draw(struct drawn *drawn, const struct gpnn_model *model
   const struct gpnn_dataset *dataset = gpnn_model_channel(model, 0)->dataset;
   *drawn = (struct drawn){.dataset = dataset,
                           .given = gpnn_query_part(query, dataset, from, n),
-                          .n_draws = gpnn_missing_draws(model)};
+                          .n_draws = gpnn_missing_draws(model),
+                          .n_coded = draws_coded(model)};
   enum gpnn_status status = make_room(drawn, err);
   if (status != GPNN_OK) return status;
   gpnn_threads_each(gpnn_model_options(model)->threads, n, 1, draw_row, drawn);

@@ -19,10 +19,11 @@
 
 #include "models/model.h"
 
-/* Draws for each row unless options say otherwise. */
-enum { GPNN_MISSING_DRAWS = 10 };
+/* Draws for each row unless options say otherwise, and for one that lacks the code of a category:
+ * levels hardly go with other inputs, so that training rows less like it tell as much. */
+enum { GPNN_MISSING_DRAWS = 10, GPNN_MISSING_DRAWS_CODED = 40 };
 
-/* How many a model draws. */
+/* How many a model draws for a row that lacks no code. */
 size_t gpnn_missing_draws(const struct gpnn_model *model);
 
 /* True if a row of 'query' lacks an input, and there are training rows to draw it from. */
