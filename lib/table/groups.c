@@ -13,12 +13,13 @@ static struct gpnn_groups_slot *find(struct gpnn_groups_slot *slots, size_t n_sl
   return &slots[at];
 }
 
-/* Keeps at least half of the slots empty. */
-static enum gpnn_status grow(struct gpnn_groups *groups, struct gpnn_error *err)
+/* Keeps at least half of the slots empty; makes room for 'room' groups at first. */
+static enum gpnn_status grow(struct gpnn_groups *groups, size_t room, struct gpnn_error *err)
 {
   enum { LEAST = 64 };
   if (groups->n < groups->n_slots / 2) return GPNN_OK;
   size_t n_slots = groups->n_slots == 0 ? LEAST : 2 * groups->n_slots;
+  while (groups->n_slots == 0 && n_slots / 2 <= room && n_slots <= SIZE_MAX / 4) n_slots *= 2;
   struct gpnn_groups_slot *slots = gpnn_alloc(n_slots, 1, sizeof *slots);
   if (slots == NULL) return gpnn_fail_memory(err, "for the groups of rows");
   for (size_t i = 0; i < groups->n_slots; i++)
@@ -35,12 +36,9 @@ uint64_t gpnn_groups_key(const char *name, size_t length)
   return gpnn_rng_hash(0, name, length);
 }
 
-enum gpnn_status gpnn_groups_number(struct gpnn_groups *groups, const char *name, size_t length,
-                                    uint32_t *number, struct gpnn_error *err)
+static enum gpnn_status number_of(struct gpnn_groups *groups, uint64_t hash, uint32_t *number,
+                                  struct gpnn_error *err)
 {
-  enum gpnn_status status = grow(groups, err);
-  if (status != GPNN_OK) return status;
-  uint64_t hash = gpnn_groups_key(name, length);
   struct gpnn_groups_slot *slot = find(groups->slots, groups->n_slots, hash);
   if (slot->number == 0) {
     if (groups->n >= UINT32_MAX - 1) return gpnn_fail(err, GPNN_EDATA, "there are too many groups");
@@ -48,6 +46,34 @@ enum gpnn_status gpnn_groups_number(struct gpnn_groups *groups, const char *name
   }
   *number = slot->number - 1;
   return GPNN_OK;
+}
+
+enum gpnn_status gpnn_groups_number(struct gpnn_groups *groups, const char *name, size_t length,
+                                    uint32_t *number, struct gpnn_error *err)
+{
+  enum gpnn_status status = grow(groups, 0, err);
+  if (status != GPNN_OK) return status;
+  return number_of(groups, gpnn_groups_key(name, length), number, err);
+}
+
+enum gpnn_status gpnn_groups_number_all(struct gpnn_groups *groups, size_t room, size_t n,
+                                        const uint64_t *name, uint32_t *number,
+                                        struct gpnn_error *err)
+{
+  enum { AHEAD = 16 };
+  uint64_t key[AHEAD];
+  enum gpnn_status status = GPNN_OK;
+  for (size_t from = 0; from < n && status == GPNN_OK; from += AHEAD) {
+    size_t count = n - from < AHEAD ? n - from : AHEAD;
+    status = grow(groups, room, err);
+    for (size_t i = 0; i < count && status == GPNN_OK; i++) {
+      key[i] = gpnn_groups_key((const char *)&name[from + i], sizeof *name);
+      __builtin_prefetch(&groups->slots[key[i] & (groups->n_slots - 1)], 1);
+    }
+    for (size_t i = 0; i < count && status == GPNN_OK; i++)
+      status = number_of(groups, key[i], &number[from + i], err);
+  }
+  return status;
 }
 
 void gpnn_groups_release(struct gpnn_groups *groups)

@@ -87,22 +87,35 @@ struct sets {
   double n_pairs; /* of rows in the same set */
 };
 
+/* Evicts the rows before 'end' that have been read, whenever those from 'begin' on complete a
+ * stretch. */
+static void evict_read(const struct gpnn_training *training, size_t begin, size_t end)
+{
+  size_t bytes = training->width * sizeof(double);
+  size_t stretch = GPNN_MAPPING_STRIDE / bytes + 1, at = end / stretch * stretch;
+  if (begin / stretch == end / stretch) return;
+  size_t first = begin / stretch * stretch;
+  gpnn_mapping_evict(gpnn_spool_mapping(&training->read),
+                     training->read.numbers + first * training->width, (at - first) * bytes);
+}
+
 /* Finds the sets of rows that are equal in 'width' columns from 'first' on; their numbers go to
  * 'set'. */
 static enum gpnn_status divide(const struct gpnn_training *training, const struct grains *grains,
                                size_t first, size_t width, uint32_t *set, struct sets *sets,
                                struct gpnn_error *err)
 {
+  enum { TOGETHER = 1024 };
   struct gpnn_groups groups = {0};
   enum gpnn_status status = GPNN_OK;
-  size_t stretch = GPNN_MAPPING_STRIDE / (training->width * sizeof(double)) + 1;
-  for (size_t i = 0; i < training->n && status == GPNN_OK; i++) {
-    const double *row = training->read.numbers + i * training->width;
-    uint64_t hash = hash_rounded(grains, first, width, row);
-    status = gpnn_groups_number(&groups, (const char *)&hash, sizeof hash, &set[i], err);
-    if (i > 0 && i % stretch == 0)
-      gpnn_mapping_evict(gpnn_spool_mapping(&training->read), row - stretch * training->width,
-                         stretch * training->width * sizeof *row);
+  uint64_t hash[TOGETHER];
+  for (size_t from = 0, n; from < training->n && status == GPNN_OK; from += n) {
+    const double *rows = training->read.numbers + from * training->width;
+    n = training->n - from < TOGETHER ? training->n - from : TOGETHER;
+    for (size_t i = 0; i < n; i++)
+      hash[i] = hash_rounded(grains, first, width, rows + i * training->width);
+    status = gpnn_groups_number_all(&groups, training->n, n, hash, &set[from], err);
+    evict_read(training, from, from + n);
   }
   size_t n = groups.n;
   gpnn_groups_release(&groups);
