@@ -63,9 +63,15 @@ static uint64_t *find_slot(const struct hash_table *table, const struct gpnn_sea
 static size_t merge(const struct gpnn_search_points *points, const struct hash_table *table,
                     uint32_t *next, uint32_t *first)
 {
+  enum { AHEAD = 16 };
   size_t n = points->n, d = points->d, n_distinct = 0, evicted = 0;
+  uint64_t hashes[AHEAD];
   for (size_t i = 0; i < n; i++) {
-    uint64_t hash = hash_of(d, points->x + i * d);
+    for (size_t j = i; i % AHEAD == 0 && j < i + AHEAD && j < n; j++) {
+      hashes[j - i] = hash_of(d, points->x + j * d);
+      __builtin_prefetch(&table->slots[hashes[j - i] & table->mask], 1);
+    }
+    uint64_t hash = hashes[i % AHEAD];
     uint64_t *slot = find_slot(table, points, i, hash);
     next[i] = 0;
     if (*slot == empty)
