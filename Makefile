@@ -118,7 +118,7 @@ CMD_LIB := $(BUILD)/libcmd.a
 # A tool that needs more than one file has a folder: gpnn has cmd/gpnn, and gpnn-fit cmd/fit.  A mode
 # of gpnn-grid is gpnn-predict with more options, and those of gpnn-mpi are tools whose model is another.
 folders_of = cmd/$(1:gpnn-%=%) $(if $(filter gpnn-grid gpnn-mpi,$1),cmd/predict) \
-  $(if $(filter gpnn-mpi,$1),cmd/calibrate cmd/index)
+  $(if $(filter gpnn-mpi,$1),cmd/calibrate cmd/fit cmd/index)
 own_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(addsuffix /*.c,$(call folders_of,$1))))
 PROGRAMS := $(TOOLS:%=$(BUILD)/bin/%)
 # For bash and for zsh

@@ -212,7 +212,8 @@ static enum gpnn_status record(const struct gpnn_count_sites *sites,
 {
   const char *target = sites->dataset->schema.target.name;
   size_t n = sites->dataset->n;
-  enum gpnn_status status = fit_report_annotate(params, sites->dataset, report, err);
+  enum gpnn_status status =
+      fit_report_annotate(params, sites->dataset, sites->dataset->n, report, err);
   params->provenance.estimation = (struct gpnn_estimation){0}; /* it says nothing of counts */
   if (status == GPNN_OK)
     status = gpnn_parameters_comment(params, err, "counts: NLL %.4f (%zu rows left out)",

@@ -39,7 +39,7 @@ static enum gpnn_status fit_views(const struct cli *cli, const struct fit_argume
   enum gpnn_status status =
       gpnn_choose(n, views, &choose, fit_report_try, &telling, params, report, err);
   for (size_t t = 0; t < n && status == GPNN_OK; t++)
-    status = fit_report_annotate(&params[t], views[t], report, err);
+    status = fit_report_annotate(&params[t], views[t], fit_n_rows(a, views[t]), report, err);
   free(views);
   return status;
 }
@@ -309,7 +309,7 @@ static enum gpnn_status fit_and_write(const struct cli *cli, const struct fit_ar
   if (status == GPNN_OK) status = fit_labels_check(cli, a, dataset, err);
   if (status == GPNN_OK) status = gpnn_state_new(&state, dataset->fingerprint, err);
   if (status == GPNN_OK) {
-    fit_report_open(cli, dataset);
+    fit_report_open(cli, dataset, fit_n_rows(a, dataset));
     status = fit_all(cli, a, dataset, n, state, params, err);
     fit_report_close(cli);
   }
@@ -397,6 +397,23 @@ static enum gpnn_status see_inputs(const struct fit_arguments *a, struct gpnn_pa
   return status;
 }
 
+/* Opens the index, unless its rows are given. */
+static enum gpnn_status open_rows(const struct cli *cli, const struct fit_arguments *a,
+                                  struct gpnn_index **index, const struct gpnn_dataset **dataset,
+                                  struct gpnn_error *err)
+{
+  if (a->rows != NULL) {
+    *dataset = a->rows->dataset;
+    return GPNN_OK;
+  }
+  enum gpnn_status status = gpnn_index_open(index, cli_operand(cli, 0), false, err);
+  if (status == GPNN_OK) status = open_refuse_grid(*index, "use gpnn-grid fit", err);
+  if (status == GPNN_OK)
+    status = open_refuse_model(*index, "fit the index that it was made from", err);
+  if (status == GPNN_OK) *dataset = gpnn_index_dataset(*index);
+  return status;
+}
+
 enum gpnn_status fit_run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {
   struct fit_arguments *a = arguments;
@@ -408,15 +425,11 @@ enum gpnn_status fit_run(const struct cli *cli, void *arguments, struct gpnn_err
   struct gpnn_parameters start = {0};
   a->choose.fit.threads = gpnn_blas_claim(cli->threads);
   if (a->choose.fit.threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
-  enum gpnn_status status = gpnn_index_open(&index, cli_operand(cli, 0), false, err);
-  if (status == GPNN_OK) status = open_refuse_grid(index, "use gpnn-grid fit", err);
-  if (status == GPNN_OK)
-    status = open_refuse_model(index, "fit the index that it was made from", err);
+  enum gpnn_status status = open_rows(cli, a, &index, &dataset, err);
   if (status == GPNN_OK && a->start != NULL) {
     status = fit_read_start(a, &start, err);
     if (status == GPNN_OK) fit_start(cli, a, &start);
   }
-  if (status == GPNN_OK) dataset = gpnn_index_dataset(index);
   if (status == GPNN_OK) status = see_inputs(a, &start, &dataset, &seen, err);
   if (status == GPNN_OK && a->like != NULL) {
     status = read_like(cli, a->like, dataset, &like, err);

@@ -29,6 +29,12 @@ enum {
   FIT_SCORES_AUTO = -1
 };
 
+/* What to fit to in place of the rows of an index. */
+struct fit_rows {
+  const struct gpnn_dataset *dataset;
+  size_t n_all; /* rows that they were drawn from */
+};
+
 /* Strings are those of the command line; NULL: not given. */
 struct fit_arguments {
   enum fit_preset preset;
@@ -54,6 +60,7 @@ struct fit_arguments {
   double dispersion;                 /* of negative binomial counts, fixed; 0: free */
   struct gpnn_choose_options choose; /* completed by fit_resolve(), except for the threads */
   bool is_shared;                    /* fit_resolve(): one set of lengthscales for all targets */
+  const struct fit_rows *rows;       /* borrowed; NULL: those of the index that is the operand */
 };
 
 #define FIT_ARGUMENTS_INIT                                                                         \
@@ -67,6 +74,9 @@ struct fit_arguments {
       .members = GPNN_CHOOSE_MEMBERS                                                               \
     }                                                                                              \
   }
+
+/* The options of gpnn-fit, for arguments that begin with struct fit_arguments. */
+extern const struct cli_tool fit_tool;
 
 /* ---- fit.c --------------------------------------------------------------------------------- */
 
@@ -131,12 +141,16 @@ struct fit_report_tries {
 /* With --verbose, prints a line per candidate: a gpnn_choose_listener. */
 void fit_report_try(void *context, const struct gpnn_candidate *candidate);
 
+/* How many rows there are that 'dataset' stands for. */
+size_t fit_n_rows(const struct fit_arguments *a, const struct gpnn_dataset *dataset);
+
 /*
  * Records in parameters which index they belong to, and adds comments for readers; 'view' is that
- * of the target that they were fitted to.  Errors: GPNN_ENOMEM, with some of this done.
+ * of the target that they were fitted to, to rows of 'n' in all.  Errors: GPNN_ENOMEM, with some of
+ * this done.
  */
 GPNN_MUST_CHECK enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
-                                                     const struct gpnn_dataset *view,
+                                                     const struct gpnn_dataset *view, size_t n,
                                                      const struct gpnn_choose_report *report,
                                                      struct gpnn_error *err);
 
@@ -150,8 +164,8 @@ void fit_report_stack(const struct cli *cli, const struct gpnn_choose_stack *sta
 
 /* ---- the report as JSON, if there is one ----------------------------------------------------- */
 
-/* Around what is reported of all targets. */
-void fit_report_open(const struct cli *cli, const struct gpnn_dataset *dataset);
+/* Around what is reported of all targets; there are 'n' rows. */
+void fit_report_open(const struct cli *cli, const struct gpnn_dataset *dataset, size_t n);
 void fit_report_close(const struct cli *cli);
 
 /* Begins with the names of the 'n' targets from 'first' on and the list of what was tried, which

@@ -67,7 +67,7 @@ enum gpnn_status fit_labels(const struct cli *cli, const struct fit_arguments *a
   enum gpnn_status status =
       gpnn_choose(1, &view, &options, fit_report_try, &telling, params, &report, err);
   fit_report_end_tried(cli);
-  if (status == GPNN_OK) status = fit_report_annotate(params, view, &report, err);
+  if (status == GPNN_OK) status = fit_report_annotate(params, view, view->n, &report, err);
   if (status == GPNN_OK) {
     fit_report_found(cli, 1, params, options.fit.thin, &report.fit);
     fit_report_stack(cli, &report.stack);

@@ -115,8 +115,13 @@ static enum gpnn_status comment_stack(struct gpnn_parameters *params,
   return status;
 }
 
+size_t fit_n_rows(const struct fit_arguments *a, const struct gpnn_dataset *dataset)
+{
+  return a->rows == NULL ? dataset->n : a->rows->n_all;
+}
+
 enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
-                                     const struct gpnn_dataset *view,
+                                     const struct gpnn_dataset *view, size_t n,
                                      const struct gpnn_choose_report *report,
                                      struct gpnn_error *err)
 {
@@ -131,7 +136,7 @@ enum gpnn_status fit_report_annotate(struct gpnn_parameters *params,
     params->members[k].provenance.has_index = true;
     params->members[k].provenance.index = params->provenance.index;
   }
-  enum gpnn_status status = comment_fit(params, view->n, &report->fit, err);
+  enum gpnn_status status = comment_fit(params, n, &report->fit, err);
   if (status == GPNN_OK && next->kernel != NULL)
     status = gpnn_parameters_comment(
         params, err, "chosen: %s, %s with %zu neighbours (%zu rows left out)",
@@ -197,9 +202,9 @@ void fit_report_stack(const struct cli *cli, const struct gpnn_choose_stack *sta
 
 /* ---- as JSON ------------------------------------------------------------------------------- */
 
-void fit_report_open(const struct cli *cli, const struct gpnn_dataset *dataset)
+void fit_report_open(const struct cli *cli, const struct gpnn_dataset *dataset, size_t n)
 {
-  json_count(cli->report, "rows", dataset->n);
+  json_count(cli->report, "rows", n);
   json_count(cli->report, "inputs", dataset->d);
   json_open(cli->report, "fits", '[');
 }

@@ -1,9 +1,7 @@
 /* gpnn-mpi index: gpnn-index on rank 0, whose rows are then dealt to all. */
 #include "cmd/index/index.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
 
 #include "cmd/common/signals.h"
 #include "cmd/mpi/mpi.h"
@@ -18,14 +16,6 @@ struct arguments {
   struct gpnn_comm comm;
   bool is_dealt; /* the other ranks know how it went */
 };
-
-void mpi_silence(void)
-{
-  const char *rank = getenv("PMIX_RANK"); /* set by mpirun, and by srun --mpi=pmix */
-  if (rank == NULL || strcmp(rank, "0") == 0) return;
-  if (freopen("/dev/null", "w", stderr) == NULL || freopen("/dev/null", "w", stdout) == NULL)
-    exit(EXIT_FAILURE);
-}
 
 static bool resolve(const struct cli *cli, void *arguments)
 {
@@ -59,7 +49,7 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
     status = index_run(cli, &a->own, err);
     if (!a->is_dealt) gpnn_shard_cancel(&a->comm);
   }
-  return mpi_end(cli, &a->comm, status == GPNN_END ? GPNN_OK : status, err);
+  return mpi_end(&a->comm, status == GPNN_END ? GPNN_OK : status);
 }
 
 int mpi_index(int argc, char **argv)

@@ -13,8 +13,12 @@
 /* Lets ranks other than 0 say nothing: rank 0 says what goes wrong on any of them. */
 void mpi_silence(void);
 
+/* For the end of a process that fails: at its exit mpirun drops what it has not forwarded yet. */
+void mpi_linger(void);
+
 /* argv[0] is the tool's name.  Each returns the exit status. */
 int mpi_index(int argc, char **argv);
+int mpi_fit(int argc, char **argv);
 int mpi_calibrate(int argc, char **argv);
 int mpi_predict(int argc, char **argv);
 
@@ -29,10 +33,8 @@ typedef enum gpnn_status mpi_tool(const struct cli *cli, const struct open_maker
 GPNN_MUST_CHECK enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, void *arguments,
                                            struct gpnn_error *err);
 
-/* Ends the part of this rank.  Rank 0 knows of every failure and tells it, a moment before its
- * exit, at which mpirun drops what it has not forwarded yet; others end without one, as mpirun
- * would then end rank 0 first. */
-GPNN_MUST_CHECK enum gpnn_status mpi_end(const struct cli *cli, struct gpnn_comm *comm,
-                                         enum gpnn_status status, struct gpnn_error *err);
+/* Ends the part of this rank.  Rank 0 knows of every failure and tells it; others end without one,
+ * as mpirun would then end rank 0 first. */
+GPNN_MUST_CHECK enum gpnn_status mpi_end(struct gpnn_comm *comm, enum gpnn_status status);
 
 #endif

@@ -1,9 +1,37 @@
 #include "cmd/mpi/mpi.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "shard/sharded.h"
+
+/* ---- the process ------------------------------------------------------------------------------
+ */
+
+/* The rank of this process, as mpirun and srun --mpi=pmix tell it; NULL: there are no others. */
+static const char *told_rank(void)
+{
+  return getenv("PMIX_RANK");
+}
+
+void mpi_silence(void)
+{
+  const char *rank = told_rank();
+  if (rank == NULL || strcmp(rank, "0") == 0) return;
+  if (freopen("/dev/null", "w", stderr) == NULL || freopen("/dev/null", "w", stdout) == NULL)
+    exit(EXIT_FAILURE);
+}
+
+void mpi_linger(void)
+{
+  const struct timespec while_it_is_forwarded = {.tv_nsec = 300000000};
+  if (told_rank() != NULL) nanosleep(&while_it_is_forwarded, NULL);
+}
+
+/* ---- serving ----------------------------------------------------------------------------------
+ */
 
 struct maker {
   struct open_maker of; /* first */
@@ -55,19 +83,12 @@ enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, void *argument
   }
   gpnn_server_free(server);
   gpnn_shard_close(&shard);
-  return mpi_end(cli, &comm, status, err);
+  return mpi_end(&comm, status);
 }
 
-enum gpnn_status mpi_end(const struct cli *cli, struct gpnn_comm *comm, enum gpnn_status status,
-                         struct gpnn_error *err)
+enum gpnn_status mpi_end(struct gpnn_comm *comm, enum gpnn_status status)
 {
-  const struct timespec while_it_is_forwarded = {.tv_nsec = 300000000};
-  bool tells = comm->rank == 0, is_alone = comm->size == 1;
+  bool tells = comm->rank == 0;
   gpnn_comm_stop(comm);
-  if (!tells) return GPNN_OK;
-  if (status == GPNN_OK || is_alone || err->text[0] == '\0') return status;
-  cli_fail(cli, "%s", err->text);
-  err->text[0] = '\0';
-  nanosleep(&while_it_is_forwarded, NULL);
-  return status;
+  return tells ? status : GPNN_OK;
 }

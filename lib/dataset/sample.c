@@ -17,9 +17,8 @@ struct gpnn_sample {
   struct gpnn_dataset_source source;
 };
 
-/* Sorted, so that mapped pages are read one after another. */
-static enum gpnn_status draw_rows(uint64_t n, size_t n_drawn, uint64_t seed, uint64_t *row,
-                                  struct gpnn_error *err)
+enum gpnn_status gpnn_sample_numbers(uint64_t n, size_t n_drawn, uint64_t seed, uint64_t *row,
+                                     struct gpnn_error *err)
 {
   struct gpnn_rng rng;
   gpnn_rng_init(&rng, seed, GPNN_RNG_SAMPLE);
@@ -121,7 +120,7 @@ enum gpnn_status gpnn_sample_draw(struct gpnn_sample **sample, const struct gpnn
 {
   uint64_t *row = gpnn_alloc(n_rows, 1, sizeof *row);
   if (row == NULL) return gpnn_fail_memory(err, "for a sample of the rows");
-  enum gpnn_status status = draw_rows(dataset->n, n_rows, seed, row, err);
+  enum gpnn_status status = gpnn_sample_numbers(dataset->n, n_rows, seed, row, err);
   if (status == GPNN_OK) status = gpnn_sample_take(sample, dataset, n_rows, row, err);
   free(row);
   return status;

@@ -18,6 +18,11 @@
 
 struct gpnn_sample;
 
+/* Draws the numbers of 'n_drawn' of 'n' rows, 1 to all, ascending, so that mapped pages are read
+ * one after another; the seed determines which.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_sample_numbers(uint64_t n, size_t n_drawn, uint64_t seed,
+                                                     uint64_t *row, struct gpnn_error *err);
+
 /* Copies 'n_rows' random training rows, 1 to all, in the order of the dataset; the seed determines
  * which.  GPNN_ENOMEM: '*sample' is not set. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_sample_draw(struct gpnn_sample **sample,

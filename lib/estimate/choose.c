@@ -585,6 +585,12 @@ enum gpnn_status gpnn_choose(size_t n, const struct gpnn_dataset *const targets[
   return status;
 }
 
+size_t gpnn_choose_rows(const struct gpnn_choose_options *options)
+{
+  const struct gpnn_choice c = {.options = options};
+  return head_of(options)->wide_rows(&c);
+}
+
 size_t gpnn_choose_most(const struct gpnn_dataset *dataset,
                         const struct gpnn_choose_options *options)
 {

@@ -215,6 +215,11 @@ struct gpnn_choose_report {
 size_t gpnn_choose_most(const struct gpnn_dataset *dataset,
                         const struct gpnn_choose_options *options);
 
+/* The most rows that gpnn_choose() looks at: if a dataset has more distinct ones
+ * (gpnn_sample_distinct()), those of them that gpnn_sample_draw() draws by the seed of the fit,
+ * from which the result would be the same. 0: it looks at all. */
+size_t gpnn_choose_rows(const struct gpnn_choose_options *options);
+
 /*
  * Chooses and fits for 'n' > 0 targets of one dataset (each given by its view) that are to share a
  * metric (gpnn_fit()): one choice for all of them, by the mean of their scores.  'params' has n

@@ -8,7 +8,7 @@
 size_t gpnn_rows_width(const struct gpnn_dataset *dataset)
 {
   return 2 + dataset->d + dataset->n_regressors + (dataset->noise != NULL) +
-         (dataset->offset != NULL) + (dataset->exposure != NULL);
+         (dataset->offset != NULL) + (dataset->exposure != NULL) + (dataset->row_group != NULL);
 }
 
 void gpnn_rows_pack(const struct gpnn_dataset *dataset, size_t i, double number, double *packed)
@@ -23,6 +23,7 @@ void gpnn_rows_pack(const struct gpnn_dataset *dataset, size_t i, double number,
   if (dataset->noise != NULL) *packed++ = dataset->noise[i];
   if (dataset->offset != NULL) *packed++ = dataset->offset[i];
   if (dataset->exposure != NULL) *packed++ = dataset->exposure[i];
+  if (dataset->row_group != NULL) *packed++ = dataset->row_group[i];
 }
 
 /* Takes 'n' numbers of the memory, if they are wanted. */
@@ -38,8 +39,13 @@ enum gpnn_status gpnn_rows_new(struct gpnn_rows *rows, const struct gpnn_dataset
                                struct gpnn_error *err)
 {
   double *memory = gpnn_alloc(n, gpnn_rows_width(like), sizeof *memory);
-  if (memory == NULL) return gpnn_fail_memory(err, "for rows of other ranks");
-  *rows = (struct gpnn_rows){.dataset = *like, .memory = memory};
+  uint32_t *sets = gpnn_alloc(like->row_group == NULL ? 0 : n, 1, sizeof *sets);
+  if (memory == NULL || sets == NULL) {
+    free(memory);
+    free(sets);
+    return gpnn_fail_memory(err, "for rows of other ranks");
+  }
+  *rows = (struct gpnn_rows){.dataset = *like, .memory = memory, .sets = sets};
   struct gpnn_dataset *dataset = &rows->dataset;
   dataset->n = n;
   rows->numbers = take(&memory, true, n);
@@ -49,8 +55,10 @@ enum gpnn_status gpnn_rows_new(struct gpnn_rows *rows, const struct gpnn_dataset
   dataset->noise = take(&memory, like->noise != NULL, n);
   dataset->offset = take(&memory, like->offset != NULL, n);
   dataset->exposure = take(&memory, like->exposure != NULL, n);
-  dataset->row_group = NULL;
-  dataset->n_row_groups = 0;
+  if (like->row_group != NULL)
+    dataset->row_group = sets;
+  else
+    dataset->n_row_groups = 0;
   dataset->held_out = NULL; /* they are numbered among other rows */
   dataset->mapping = (struct gpnn_mapping){0};
   return GPNN_OK;
@@ -73,11 +81,13 @@ void gpnn_rows_set(struct gpnn_rows *rows, size_t i, const double *packed)
   packed = put(dataset->regressors, i, dataset->n_regressors, packed);
   packed = put(dataset->noise, i, 1, packed);
   packed = put(dataset->offset, i, 1, packed);
-  (void)put(dataset->exposure, i, 1, packed);
+  packed = put(dataset->exposure, i, 1, packed);
+  if (dataset->row_group != NULL) rows->sets[i] = (uint32_t)*packed;
 }
 
 void gpnn_rows_release(struct gpnn_rows *rows)
 {
   free(rows->memory);
+  free(rows->sets);
   *rows = (struct gpnn_rows){0};
 }

@@ -22,23 +22,25 @@ char *gpnn_shard_path(const char *directory, size_t rank, const char *what)
   return path;
 }
 
-uint64_t gpnn_shard_checksum(uint64_t n, const uint64_t *number)
+uint64_t gpnn_shard_checksum(uint64_t n, const uint64_t *number, const uint32_t *set)
 {
   struct gpnn_sha256 sha;
   uint32_t value[8];
   gpnn_sha256_begin(&sha);
   gpnn_sha256_add(&sha, number, n * sizeof *number);
+  if (set != NULL) gpnn_sha256_add(&sha, set, n * sizeof *set);
   gpnn_sha256_value(&sha, value);
   return (uint64_t)value[0] << 32 | value[1];
 }
 
 /* ---- the manifest --------------------------------------------------------------------------- */
 
-/* Reads the entry of this rank, and counts all rows. */
+/* Reads what is said of all shards, and the entry of this rank. */
 static enum gpnn_status read_entries(FILE *file, const char *path, struct gpnn_shard *shard,
                                      struct gpnn_shard_entry *own, struct gpnn_error *err)
 {
   size_t n_ranks = 0;
+  uint64_t n = 0;
   char line[64] = "";
   if (fgets(line, sizeof line, file) == NULL || strcmp(line, GPNN_SHARD_FIRST_LINE) != 0)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: not a manifest of shards that this program knows",
@@ -49,15 +51,19 @@ static enum gpnn_status read_entries(FILE *file, const char *path, struct gpnn_s
     return gpnn_fail(err, GPNN_EMISMATCH,
                      "%s: the shards of %zu ranks, but %zu are running: use mpirun -n %zu", path,
                      n_ranks, shard->comm->size, n_ranks);
+  if (fscanf(file, "rows %" SCNu64 " distinct %" SCNu64 " sets %" SCNu64 " index %" SCNx64 "\n",
+             &shard->all.n, &shard->all.n_distinct, &shard->all.n_sets,
+             &shard->all.fingerprint) != 4)
+    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged", path);
   for (size_t r = 0; r < n_ranks; r++) {
     struct gpnn_shard_entry entry;
     if (fscanf(file, "shard rows %" SCNu64 " index %" SCNx64 " numbers %" SCNx64 "\n", &entry.n,
                &entry.fingerprint, &entry.numbers) != 3)
       return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged", path);
-    shard->n_all += entry.n;
+    n += entry.n;
     if (r == shard->comm->rank) *own = entry;
   }
-  return GPNN_OK;
+  return n == shard->all.n ? GPNN_OK : gpnn_fail(err, GPNN_EFORMAT, "%s: damaged", path);
 }
 
 static enum gpnn_status read_manifest(const char *directory, struct gpnn_shard *shard,
@@ -78,17 +84,32 @@ static enum gpnn_status read_manifest(const char *directory, struct gpnn_shard *
 
 /* ---- the shard ------------------------------------------------------------------------------ */
 
+/* Whether all is as it was written. */
+static bool is_sound(const struct gpnn_shard *shard, uint64_t checksum)
+{
+  bool is_sound = gpnn_shard_checksum(shard->dataset->n, shard->number, shard->set) == checksum;
+  for (size_t i = 0; i < shard->dataset->n && is_sound; i++)
+    is_sound = shard->number[i] < shard->all.n &&
+               (i == 0 || shard->number[i - 1] < shard->number[i]) &&
+               (shard->set == NULL || shard->set[i] < shard->all.n_sets);
+  return is_sound;
+}
+
 static enum gpnn_status read_numbers(const char *path, struct gpnn_shard *shard, uint64_t checksum,
                                      struct gpnn_error *err)
 {
   uint64_t n = shard->dataset->n;
+  size_t n_sets = shard->all.n_sets == 0 ? 0 : n;
   shard->number = gpnn_alloc(n, 1, sizeof *shard->number);
-  if (shard->number == NULL) return gpnn_fail_memory(err, "for the numbers of rows");
+  if (n_sets > 0) shard->set = gpnn_alloc(n_sets, 1, sizeof *shard->set);
+  if (shard->number == NULL || (n_sets > 0 && shard->set == NULL))
+    return gpnn_fail_memory(err, "for the numbers of rows");
   FILE *file = fopen(path, "rb");
   if (file == NULL) return gpnn_fail_errno(err, errno, "%s", path);
-  bool is_whole = fread(shard->number, sizeof *shard->number, n, file) == n;
+  bool is_whole = fread(shard->number, sizeof *shard->number, n, file) == n &&
+                  (n_sets == 0 || fread(shard->set, sizeof *shard->set, n_sets, file) == n_sets);
   fclose(file);
-  if (is_whole && gpnn_shard_checksum(n, shard->number) == checksum) return GPNN_OK;
+  if (is_whole && is_sound(shard, checksum)) return GPNN_OK;
   return gpnn_fail(err, GPNN_EFORMAT, "%s: truncated, damaged, or of another run", path);
 }
 
@@ -128,5 +149,6 @@ void gpnn_shard_close(struct gpnn_shard *shard)
 {
   gpnn_index_close(shard->index);
   free(shard->number);
+  free(shard->set);
   *shard = (struct gpnn_shard){0};
 }

@@ -25,7 +25,15 @@ struct gpnn_shard {
   struct gpnn_index *index;           /* owned */
   const struct gpnn_dataset *dataset; /* of the index */
   uint64_t *number;                   /* owned; dataset->n: that of each row among all, ascending */
-  uint64_t n_all;                     /* rows of all shards */
+  uint32_t *set;                      /* owned; dataset->n: the set of copies that each row is of
+                                         (gpnn_dataset_has_copies()), which no index of a shard has;
+                                         NULL: there are none */
+  struct gpnn_shards {
+    uint64_t n;           /* rows of all shards */
+    uint64_t n_sets;      /* of copies, as in their dataset; 0: no rows are copies */
+    uint64_t n_distinct;  /* rows, each set of copies counted once */
+    uint64_t fingerprint; /* of the index of all rows, which one machine would have */
+  } all;
 };
 
 /* Rows of the sample at most. */

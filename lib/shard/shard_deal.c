@@ -8,9 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/compare.h"
 #include "base/memory.h"
-#include "base/rng.h"
 #include "dataset/sample.h"
 #include "shard/shard_private.h"
 #include "table/stream.h"
@@ -23,8 +21,9 @@ struct dealing {
   const struct gpnn_dataset *dataset;        /* of rank 0 */
   const struct gpnn_search_options *options; /* of the sample's search */
   const char *volatile *watch;
-  struct gpnn_cut *cuts;     /* owned; of rank 0 */
-  uint64_t *n_rows;          /* owned; comm->size */
+  struct gpnn_cut *cuts; /* owned; of rank 0 */
+  uint64_t *n_rows;      /* owned; comm->size */
+  struct gpnn_shards all;
   struct gpnn_index *common; /* owned: what all shards have in common, with a single row */
   struct gpnn_rows rows;     /* owned; of this rank's shard */
   struct gpnn_shard_entry entry;
@@ -94,19 +93,32 @@ static enum gpnn_status write_sample(const struct dealing *dealing,
   return status;
 }
 
+/* Finds out what the manifest says of all rows. */
+static enum gpnn_status describe_all(struct dealing *dealing, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = dealing->dataset;
+  struct gpnn_shards *all = &dealing->all;
+  *all = (struct gpnn_shards){dataset->n, dataset->n_row_groups, dataset->n, 0};
+  if (dataset->row_group != NULL) {
+    bool *is_first = gpnn_alloc(dataset->n, 1, sizeof *is_first);
+    all->n_distinct = is_first == NULL ? 0 : gpnn_dataset_distinct(dataset, is_first);
+    free(is_first);
+    if (all->n_distinct == 0) return gpnn_fail_memory(err, "for the distinct rows");
+  }
+  return gpnn_index_fingerprint(dataset, &all->fingerprint, err);
+}
+
 static enum gpnn_status begin(struct dealing *dealing, const char *path, struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = dealing->dataset;
   size_t n = dataset->n < GPNN_SHARD_SAMPLE ? dataset->n : GPNN_SHARD_SAMPLE;
   struct gpnn_sample *sample = NULL;
-  struct gpnn_rng rng;
   enum gpnn_status status = check(dealing, err);
   if (status != GPNN_OK) return status;
   uint64_t *row = gpnn_alloc(n, 1, sizeof *row);
   if (row == NULL) return gpnn_fail_memory(err, "for dealing rows");
-  gpnn_rng_init(&rng, dataset->seed, GPNN_RNG_SAMPLE);
-  status = gpnn_rng_sample(&rng, dataset->n, n, row, err);
-  qsort(row, n, sizeof *row, gpnn_compare_uint64s);
+  status = describe_all(dealing, err);
+  if (status == GPNN_OK) status = gpnn_sample_numbers(dataset->n, n, dataset->seed, row, err);
   if (status == GPNN_OK) status = gpnn_sample_take(&sample, dataset, n, row, err);
   if (status == GPNN_OK) status = find_cuts(dealing, gpnn_sample_target(sample, 0), row, err);
   if (status == GPNN_OK) status = write_sample(dealing, gpnn_sample_target(sample, 0), path, err);
@@ -141,11 +153,10 @@ static enum gpnn_status deal_rows(struct dealing *dealing, struct gpnn_error *er
 {
   struct gpnn_comm *comm = dealing->comm;
   size_t width = gpnn_rows_width(&dealing->rows.dataset), kept = 0;
-  uint64_t n = 0;
+  uint64_t n = dealing->all.n;
   struct gpnn_message *messages = calloc(2 * comm->size, sizeof *messages);
   enum gpnn_status status = messages == NULL ? gpnn_fail_memory(err, "for dealing rows") : GPNN_OK;
   status = gpnn_comm_agree(comm, status, err);
-  for (size_t r = 0; r < comm->size; r++) n += dealing->n_rows[r];
   for (uint64_t first = 0; first < n && status == GPNN_OK; first += BLOCK) {
     uint64_t end = n - first < BLOCK ? n : first + BLOCK;
     struct gpnn_message *send = messages, *receive = messages + comm->size;
@@ -166,30 +177,32 @@ static enum gpnn_status deal_rows(struct dealing *dealing, struct gpnn_error *er
 
 /* ---- the files ------------------------------------------------------------------------------ */
 
-static enum gpnn_status write_bytes(const char *path, const char *volatile *watch,
-                                    const void *bytes, size_t n, struct gpnn_error *err)
+/* Closes an output, or abandons it after a failure; NULL: it could not be opened. */
+static enum gpnn_status close_output(struct gpnn_output *output, enum gpnn_status status,
+                                     struct gpnn_error *err)
 {
-  struct gpnn_output *output = NULL;
-  enum gpnn_status status = gpnn_output_open_watched(&output, path, watch, err);
-  if (status != GPNN_OK) return status;
-  status = gpnn_output_write(output, bytes, n, err);
   if (status == GPNN_OK) return gpnn_output_close(output, err);
   gpnn_output_abandon(output);
   return status;
 }
 
-/* Writes the numbers of this rank's rows. */
+/* Writes the numbers of this rank's rows, and the sets of copies that they are of. */
 static enum gpnn_status write_numbers(struct dealing *dealing, const char *path,
                                       struct gpnn_error *err)
 {
+  struct gpnn_output *output = NULL;
   size_t n = dealing->rows.dataset.n;
+  const uint32_t *set = dealing->all.n_sets == 0 ? NULL : dealing->rows.sets;
   uint64_t *number = gpnn_alloc(n, 1, sizeof *number);
   if (number == NULL) return gpnn_fail_memory(err, "for the numbers of rows");
   for (size_t i = 0; i < n; i++) number[i] = (uint64_t)dealing->rows.numbers[i];
-  dealing->entry.numbers = gpnn_shard_checksum(n, number);
-  enum gpnn_status status = write_bytes(path, dealing->watch, number, n * sizeof *number, err);
+  dealing->entry.numbers = gpnn_shard_checksum(n, number, set);
+  enum gpnn_status status = gpnn_output_open_watched(&output, path, dealing->watch, err);
+  if (status == GPNN_OK) status = gpnn_output_write(output, number, n * sizeof *number, err);
+  if (status == GPNN_OK && set != NULL)
+    status = gpnn_output_write(output, set, n * sizeof *set, err);
   free(number);
-  return status;
+  return close_output(output, status, err);
 }
 
 /* Writes the index of this rank's rows, and notes its fingerprint. */
@@ -202,8 +215,11 @@ static enum gpnn_status write_index(struct dealing *dealing, const char *path,
   options.recall = 1;
   options.threads = dealing->options->threads;
   options.seed = dealing->rows.dataset.seed;
+  struct gpnn_dataset rows = dealing->rows.dataset;
+  rows.row_group = NULL;
+  rows.n_row_groups = 0;
   enum gpnn_status status =
-      gpnn_index_make(path, &dealing->rows.dataset, NULL, &options, dealing->watch, &search, err);
+      gpnn_index_make(path, &rows, NULL, &options, dealing->watch, &search, err);
   if (status != GPNN_OK) return status;
   gpnn_search_free(search);
   status = gpnn_index_open(&index, path, false, err);
@@ -238,15 +254,16 @@ static enum gpnn_status write_manifest(const struct dealing *dealing,
   enum gpnn_status status = gpnn_output_open_watched(&output, path, dealing->watch, err);
   free(path);
   if (status != GPNN_OK) return status;
-  status =
-      gpnn_output_printf(output, err, GPNN_SHARD_FIRST_LINE "ranks %zu\n", dealing->comm->size);
+  status = gpnn_output_printf(output, err,
+                              GPNN_SHARD_FIRST_LINE "ranks %zu\nrows %" PRIu64 " distinct %" PRIu64
+                                                    " sets %" PRIu64 " index %016" PRIx64 "\n",
+                              dealing->comm->size, dealing->all.n, dealing->all.n_distinct,
+                              dealing->all.n_sets, dealing->all.fingerprint);
   for (size_t r = 0; r < dealing->comm->size && status == GPNN_OK; r++)
     status = gpnn_output_printf(
         output, err, "shard rows %" PRIu64 " index %016" PRIx64 " numbers %016" PRIx64 "\n",
         entries[r].n, entries[r].fingerprint, entries[r].numbers);
-  if (status == GPNN_OK) return gpnn_output_close(output, err);
-  gpnn_output_abandon(output);
-  return status;
+  return close_output(output, status, err);
 }
 
 /* Shares the entries of all ranks; rank 0 writes the manifest. */
@@ -285,9 +302,13 @@ static enum gpnn_status deal(struct dealing *dealing, const char *sample, struct
   struct gpnn_comm *comm = dealing->comm;
   enum gpnn_status status = gpnn_index_open(&dealing->common, sample, false, err);
   gpnn_comm_broadcast(comm, 0, dealing->n_rows, comm->size * sizeof *dealing->n_rows);
-  if (status == GPNN_OK)
-    status = gpnn_rows_new(&dealing->rows, gpnn_index_dataset(dealing->common),
-                           dealing->n_rows[comm->rank], err);
+  gpnn_comm_broadcast(comm, 0, &dealing->all, sizeof dealing->all);
+  if (status == GPNN_OK) {
+    static const uint32_t some = 0;
+    struct gpnn_dataset like = *gpnn_index_dataset(dealing->common);
+    like.row_group = dealing->all.n_sets > 0 ? &some : NULL;
+    status = gpnn_rows_new(&dealing->rows, &like, dealing->n_rows[comm->rank], err);
+  }
   /* Draws of what a row to predict lacks would be those of one shard. */
   dealing->rows.dataset.drops_missing = true;
   status = gpnn_comm_agree(comm, status, err);

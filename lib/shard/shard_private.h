@@ -18,8 +18,8 @@ struct gpnn_shard_entry {
   uint64_t numbers;     /* checksum of their numbers */
 };
 
-/* The checksum of the numbers of rows. */
-uint64_t gpnn_shard_checksum(uint64_t n, const uint64_t *number);
+/* The checksum of the numbers of rows and, unless it is NULL, of the sets of copies they are of. */
+uint64_t gpnn_shard_checksum(uint64_t n, const uint64_t *number, const uint32_t *set);
 
 #define GPNN_SHARD_FIRST_LINE "gpnn-shards 1\n"
 
@@ -52,8 +52,8 @@ size_t gpnn_deal_rank(size_t n_ranks, const struct gpnn_cut *cuts, const double 
 
 /*
  * All that a dataset has of a training row as numbers in a line: its number among all rows, the
- * target, the inputs, the regressors, and then noise variance, offset and exposure as far as there
- * are any.  The numbers of rows are exact up to 2^53.
+ * target, the inputs, the regressors, and then noise variance, offset, exposure and set of copies
+ * as far as there are any.  The numbers of rows are exact up to 2^53.
  */
 
 /* How many numbers a packed row of 'dataset', the view of one target, has. */
@@ -67,10 +67,10 @@ struct gpnn_rows {
   struct gpnn_dataset dataset; /* borrows from the one it is like */
   double *numbers;             /* owned; n: that of each among all rows */
   double *memory;              /* owned */
+  uint32_t *sets;              /* owned; n: dataset.row_group, if the rows have any */
 };
 
-/* Room for 'n' rows of a dataset like 'like', whose fingerprint and search it has; rows have no
- * groups.  GPNN_ENOMEM. */
+/* Room for 'n' rows of a dataset like 'like', whose fingerprint and search it has.  GPNN_ENOMEM. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_rows_new(struct gpnn_rows *rows,
                                                const struct gpnn_dataset *like, size_t n,
                                                struct gpnn_error *err);

@@ -76,7 +76,7 @@ static enum gpnn_status make_metric(struct gpnn_shard_task *task, size_t k, stru
   struct gpnn_comm *comm = task->shard->comm;
   size_t d = data->d, wanted = task->options.neighbours;
   metric->neighbours = wanted > 0 ? wanted : member->neighbours;
-  if (metric->neighbours > task->shard->n_all) metric->neighbours = task->shard->n_all;
+  if (metric->neighbours > task->shard->all.n) metric->neighbours = task->shard->all.n;
   metric->boxes = gpnn_alloc(comm->size, 2 * d, sizeof *metric->boxes);
   double *own = gpnn_alloc(3, d, sizeof *own);
   enum gpnn_status status =
@@ -166,7 +166,7 @@ static enum gpnn_status share_fixed(struct gpnn_shard_task *task, struct gpnn_er
 /* Makes the base of the models of batches. */
 static enum gpnn_status make_base(struct gpnn_shard_task *task, struct gpnn_error *err)
 {
-  if (task->n_metrics > 1 || task->metrics[0].neighbours == task->shard->n_all) return GPNN_OK;
+  if (task->n_metrics > 1 || task->metrics[0].neighbours == task->shard->all.n) return GPNN_OK;
   enum gpnn_status status = gpnn_shard_unite(task, 0, NULL, &task->fixed_rows, err);
   const struct gpnn_channel channel = {&task->fixed_rows.dataset, task->parameters};
   return status == GPNN_OK ? gpnn_model_new(&task->base, 1, &channel, &task->options, err) : status;

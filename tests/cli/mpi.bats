@@ -74,6 +74,25 @@ make_shards() {
   same_bytes train.tsv a.par --max-distance 0.1 --beyond prior --latent
 }
 
+@test "ranks fit to the bytes of one machine, with and without copies of rows" {
+  zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 30 == 0' >some.tsv
+  { cat some.tsv; awk 'NR > 1 && NR % 9 < 3' some.tsv; } >more.tsv
+  zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 55 == 3' >test.tsv
+  for case in 'some --effort fast' 'more --effort fast' 'more --preset paper --seed 3' \
+    'some --method conjugate' 'more --effort fast --transform asinh --like test.tsv'; do
+    read -r table options <<<"$case"
+    gpnn-index -q --recall 1 -o one.gpi "$table.tsv"
+    # shellcheck disable=SC2086
+    gpnn-fit -q $options one.gpi >one.par
+    for r in 1 3; do
+      rm -rf shards
+      ranks $r index -q -o shards "$table.tsv"
+      # shellcheck disable=SC2086
+      ranks $r fit -q $options shards | cmp one.par - || complain "$case, $r ranks"
+    done
+  done
+}
+
 @test "ranks calibrate to the bytes of one machine" {
   make_model 1000 10 250 8
   sed -i '$a likelihood\tstudent\nscale\t1\ndegrees\t5' t.par
@@ -156,6 +175,8 @@ make_shards() {
   refuse 'shards cannot have groups of rows (--by) yet' index -q -y y --by z -o new two.tsv
   refuse 'shards cannot have ids of rows (--id) yet' index -q -y y --id z -x x1 -o new two.tsv
   refuse '--search is for gpnn-index' index -q --search flat -o new train.tsv
+  refuse '--row-weights is for gpnn-fit' fit --row-weights auto shards
+  refuse '--likelihood of counts is for gpnn-fit' fit --likelihood poisson shards
   refuse '--loo is for gpnn-predict' predict --loo -p t.par shards
   refuse '--samples is for gpnn-predict' predict --samples 2 -p t.par shards test.tsv
   refuse '--loo is for gpnn-calibrate' calibrate --loo -p t.par shards
@@ -167,8 +188,30 @@ make_shards() {
   refuse "lack.tsv:3: column 'x1': missing value" predict -p t.par shards lack.tsv
 }
 
+@test "what tables and shards do not have is told as on one machine, with the same status" {
+  make_shards
+  while read -r mode words; do
+    one=${words/shards/t.gpi} status=0 other=0
+    # shellcheck disable=SC2086
+    "gpnn-$mode" $one <t.par >out.tsv 2>one.txt || status=$?
+    # shellcheck disable=SC2086
+    ranks 2 "$mode" $words <t.par >out.tsv 2>two.txt || other=$?
+    assert_equal "$other" "$status"
+    sed "s/gpnn-$mode\([: ]\)/gpnn-mpi\1/" one.txt >one.sed
+    sed "s/gpnn-mpi $mode/gpnn-mpi/" two.txt | grep -F -x -f one.sed | cmp one.sed - ||
+      complain "$(cat two.txt)"
+  done <<'CASES'
+predict --keep z -p t.par shards test.tsv
+predict -p t.par shards none.tsv
+fit --start none.par shards
+fit --input-scores only --like none.tsv shards
+calibrate --with none.tsv shards
+index -q -y z -o new train.tsv
+CASES
+}
+
 @test "a wrong command line is told once, and so is help" {
   ! ranks 3 frob 2>err.txt || complain
-  assert_equal "$(said err.txt)" 'gpnn-mpi: no such mode: "frob"; MODE is index, calibrate or predict'
+  assert_equal "$(said err.txt)" 'gpnn-mpi: no such mode: "frob"; MODE is index, fit, calibrate or predict'
   assert_equal "$(ranks 3 predict --help | grep -c '^usage:')" 1
 }

@@ -1,10 +1,12 @@
 #include <sys/stat.h>
 
 #include "base/rng.h"
+#include "dataset/sample.h"
 #include "kernel/parameters.h"
 #include "models/model.h"
 #include "ranks.h"
 #include "scratch.h"
+#include "shard/gather.h"
 #include "shard/sharded.h"
 #include "trained.h"
 
@@ -194,6 +196,72 @@ static void rows_are_dealt_with_all_that_belongs_to_them(void **state)
   run_release(&run, RANKS);
 }
 
+/* Rows that rank 0 is sent, as on one machine they would be sampled. */
+struct gather_run {
+  struct run run;
+  uint64_t most;
+  const struct gpnn_dataset *wanted; /* n_row_groups: whether they have sets */
+};
+
+/* Mismatch: they are others. */
+static void compare_gathered(struct gpnn_comm *comm, void *context)
+{
+  struct gather_run *gather = context;
+  struct run *run = &gather->run;
+  struct gpnn_gathered *gathered = NULL;
+  struct gpnn_shard shard = {.comm = NULL};
+  const struct gpnn_dataset *all = gather->wanted;
+  size_t r = comm->rank;
+  run->status[r] = gpnn_shard_open(&shard, comm, run->folder, &run->told[r]);
+  if (run->status[r] != GPNN_OK) return;
+  run->status[r] = gpnn_gather(&gathered, &shard, gather->most, 7, &run->told[r]);
+  const struct gpnn_dataset *own = gathered == NULL ? NULL : gpnn_gathered_dataset(gathered);
+  if (r == 0 && own != NULL) {
+    bool is_equal =
+        own->n == all->n && is_same(own->x, 0, all->x, 0, all->n * all->d) &&
+        is_same(own->y, 0, all->y, 0, all->n) && own->n_row_groups == all->n_row_groups &&
+        own->fingerprint == all->fingerprint &&
+        (own->row_group == NULL || memcmp(own->row_group, all->row_group, all->n * 4) == 0);
+    if (!is_equal) run->status[r] = GPNN_EMISMATCH;
+  }
+  gpnn_gathered_free(gathered);
+  gpnn_shard_close(&shard);
+}
+
+static void rows_to_estimate_from_are_those_of_one_machine(void **state)
+{
+  (void)state;
+  for (size_t size = 1; size <= 4; size += 3)
+    for (size_t has_copies = 0; has_copies < 2; has_copies++) {
+      struct gather_run gather = {.most = 0};
+      struct run *run = &gather.run;
+      struct gpnn_sample *distinct = NULL, *drawn = NULL;
+      uint32_t sets[N];
+      run_init(run, size, &plain);
+      struct gpnn_dataset dataset = *run->dataset;
+      for (size_t i = 0; i < dataset.n; i++) sets[i] = (uint32_t)(i % 7 == 5 ? i - 5 : i) / 2;
+      dataset.n_row_groups = has_copies ? dataset.n / 2 + 1 : 0;
+      dataset.row_group = has_copies ? sets : NULL;
+      dataset.source = NULL;
+      assert_ok(gpnn_index_fingerprint(&dataset, &dataset.fingerprint, &err));
+      run->dataset = gather.wanted = &dataset;
+      ranks_run(size, deal, run);
+      for (size_t r = 0; r < size; r++) assert_int_equal(run->status[r], GPNN_OK);
+      ranks_run(size, compare_gathered, &gather);
+      for (size_t r = 0; r < size; r++) assert_int_equal(run->status[r], GPNN_OK);
+      if (has_copies) assert_ok(gpnn_sample_distinct(&distinct, &dataset, &err));
+      gather.most = 50;
+      assert_ok(gpnn_sample_draw(&drawn, has_copies ? gpnn_sample_target(distinct, 0) : &dataset,
+                                 50, 7, &err));
+      gather.wanted = gpnn_sample_target(drawn, 0);
+      ranks_run(size, compare_gathered, &gather);
+      for (size_t r = 0; r < size; r++) assert_int_equal(run->status[r], GPNN_OK);
+      gpnn_sample_free(drawn);
+      gpnn_sample_free(distinct);
+      run_release(run, size);
+    }
+}
+
 static void predictions_do_not_depend_on_ranks(void **state)
 {
   (void)state;
@@ -292,6 +360,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_are_dealt_with_all_that_belongs_to_them),
+      cmocka_unit_test(rows_to_estimate_from_are_those_of_one_machine),
       cmocka_unit_test(predictions_do_not_depend_on_ranks),
       cmocka_unit_test(the_bound_is_that_of_the_rows_of_all_ranks),
       cmocka_unit_test(what_shards_cannot_have_is_refused_on_all_ranks),

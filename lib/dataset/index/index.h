@@ -55,11 +55,16 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_write(const char *path,
                                                   const char *volatile *watch,
                                                   struct gpnn_error *err);
 
+/* The fingerprint that the index of 'dataset' would have.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_index_fingerprint(const struct gpnn_dataset *dataset,
+                                                        uint64_t *fingerprint,
+                                                        struct gpnn_error *err);
+
 /*
- * The same with a search that is built over the rows of 'over' as gpnn_search_build() builds it,
- * where 'over' is 'dataset' with inputs seen by their scores (dataset/transformed.h), or NULL for
- * 'dataset' itself; while the rows are written if 'options' allows more than one thread.  The
- * mapping in 'options' is ignored; that of 'dataset' is used.  On success '*search' is the
+ * gpnn_index_write() with a search that is built over the rows of 'over' as gpnn_search_build()
+ * builds it, where 'over' is 'dataset' with inputs seen by their scores (dataset/transformed.h), or
+ * NULL for 'dataset' itself; while the rows are written if 'options' allows more than one thread.
+ * The mapping in 'options' is ignored; that of 'dataset' is used.  On success '*search' is the
  * caller's, to be freed with gpnn_search_free() before the rows; after a failure, whose outcomes
  * are also those of gpnn_search_build(), it is not set.
  */

@@ -87,7 +87,7 @@ struct gpnn_index_contents {
 };
 
 struct gpnn_index_writing {
-  struct gpnn_container_writer *writer;
+  struct gpnn_container_writer *writer; /* NULL: only the fingerprint is wanted */
   enum gpnn_container_kind kind;
   const char *path;
   struct gpnn_index_contents contents;

@@ -17,17 +17,19 @@ enum gpnn_status gpnn_index_write_bytes(struct gpnn_index_writing *writing,
   enum { BLOCK = 1 << 18 };
   struct gpnn_mapping mapping = writing->contents.dataset->mapping;
   const unsigned char *from = bytes;
-  enum gpnn_status status = gpnn_container_begin(writing->writer, section->tag.tag, err);
+  bool is_written = writing->writer != NULL;
+  enum gpnn_status status =
+      is_written ? gpnn_container_begin(writing->writer, section->tag.tag, err) : GPNN_OK;
   gpnn_fingerprint_begin(&writing->fingerprint, section, length);
   for (size_t at = 0, released = 0; at < length && status == GPNN_OK; at += BLOCK) {
     size_t block = length - at < BLOCK ? length - at : BLOCK;
-    status = gpnn_container_write(writing->writer, from + at, block, err);
+    if (is_written) status = gpnn_container_write(writing->writer, from + at, block, err);
     gpnn_fingerprint_add(&writing->fingerprint, section, from + at, block);
     if (at - released < GPNN_MAPPING_STRIDE) continue;
     gpnn_mapping_evict(mapping, from + released, at - released);
     released = at;
   }
-  return status == GPNN_OK ? gpnn_container_end(writing->writer, err) : status;
+  return status == GPNN_OK && is_written ? gpnn_container_end(writing->writer, err) : status;
 }
 
 static enum gpnn_status write_array(struct gpnn_index_writing *writing,
@@ -69,6 +71,7 @@ static enum gpnn_status write_sections(struct gpnn_index_writing *writing, bool 
   enum gpnn_status status = GPNN_OK;
   for (size_t i = 0; (section = gpnn_index_section_at(i)) != NULL && status == GPNN_OK; i++) {
     if (!gpnn_index_may_have(writing->kind, section) || section->is_search != of_search) continue;
+    if (writing->writer == NULL && section->hash == GPNN_INDEX_UNHASHED) continue;
     if (gpnn_index_has(section, &writing->contents)) status = write_section(writing, section, err);
   }
   return status;
@@ -125,6 +128,20 @@ enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_dataset *d
                                   struct gpnn_error *err)
 {
   return write_file(path, GPNN_CONTAINER_INDEX, dataset, search, watch, err);
+}
+
+enum gpnn_status gpnn_index_fingerprint(const struct gpnn_dataset *dataset, uint64_t *fingerprint,
+                                        struct gpnn_error *err)
+{
+  struct gpnn_index_writing writing = {.kind = GPNN_CONTAINER_INDEX,
+                                       .contents = {.dataset = dataset, .over = dataset}};
+  enum gpnn_status status = gpnn_index_count_present(dataset, &writing.present, err);
+  if (status != GPNN_OK) return status;
+  writing.contents.present = writing.present;
+  status = write_sections(&writing, false, err);
+  *fingerprint = gpnn_fingerprint_value(&writing.fingerprint);
+  free(writing.present);
+  return status;
 }
 
 enum gpnn_status gpnn_index_write_grid(const char *path, const struct gpnn_dataset *dataset,
