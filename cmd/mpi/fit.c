@@ -53,8 +53,8 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
 {
   struct gpnn_comm comm;
   struct gpnn_shard shard = {.comm = NULL};
-  enum gpnn_status status = gpnn_comm_start(&comm, err);
-  if (status != GPNN_OK) return status;
+  enum gpnn_status status = mpi_start(&comm, err);
+  if (status != GPNN_OK) return mpi_end(&comm, status);
   status = gpnn_shard_open(&shard, &comm, cli_operand(cli, 0), err);
   if (status == GPNN_OK) status = fit(cli, arguments, &shard, err);
   gpnn_shard_close(&shard);

@@ -38,8 +38,8 @@ static enum gpnn_status write(const struct index_writer *writer, const struct in
 static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {
   struct arguments *a = arguments;
-  enum gpnn_status status = gpnn_comm_start(&a->comm, err);
-  if (status != GPNN_OK) return status;
+  enum gpnn_status status = mpi_start(&a->comm, err);
+  if (status != GPNN_OK) return mpi_end(&a->comm, status);
   cli_guard(&unfinished);
   if (a->comm.rank > 0) {
     status = gpnn_shard_deal(&a->comm, a->own.output, NULL, &a->own.search, &unfinished, err);

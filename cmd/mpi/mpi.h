@@ -33,6 +33,10 @@ typedef enum gpnn_status mpi_tool(const struct cli *cli, const struct open_maker
 GPNN_MUST_CHECK enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, void *arguments,
                                            struct gpnn_error *err);
 
+/* gpnn_comm_start(), and GPNN_EMISMATCH: ranks have several versions.  mpi_end() is called after a
+ * failure too. */
+GPNN_MUST_CHECK enum gpnn_status mpi_start(struct gpnn_comm *comm, struct gpnn_error *err);
+
 /* Ends the part of this rank.  Rank 0 knows of every failure and tells it; others end without one,
  * as mpirun would then end rank 0 first. */
 GPNN_MUST_CHECK enum gpnn_status mpi_end(struct gpnn_comm *comm, enum gpnn_status status);

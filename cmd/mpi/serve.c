@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "shard/sharded.h"
+#include "version.h"
 
 /* ---- the process ------------------------------------------------------------------------------
  */
@@ -71,8 +72,8 @@ enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, void *argument
   struct gpnn_comm comm;
   struct gpnn_shard shard = {.comm = NULL};
   struct gpnn_server *server = NULL;
-  enum gpnn_status status = gpnn_comm_start(&comm, err);
-  if (status != GPNN_OK) return status;
+  enum gpnn_status status = mpi_start(&comm, err);
+  if (status != GPNN_OK) return mpi_end(&comm, status);
   status = gpnn_shard_open(&shard, &comm, cli_operand(cli, 0), err);
   if (status == GPNN_OK)
     status = gpnn_comm_agree(&comm, gpnn_server_new(&server, &shard, cli->threads, err), err);
@@ -84,6 +85,13 @@ enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, void *argument
   gpnn_server_free(server);
   gpnn_shard_close(&shard);
   return mpi_end(&comm, status);
+}
+
+enum gpnn_status mpi_start(struct gpnn_comm *comm, struct gpnn_error *err)
+{
+  gpnn_comm_serial(comm);
+  enum gpnn_status status = gpnn_comm_start(comm, err);
+  return status == GPNN_OK ? gpnn_comm_check_version(comm, GPNN_VERSION, err) : status;
 }
 
 enum gpnn_status mpi_end(struct gpnn_comm *comm, enum gpnn_status status)

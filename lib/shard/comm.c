@@ -1,5 +1,6 @@
 #include "shard/comm.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -112,6 +113,20 @@ enum gpnn_status gpnn_comm_exchange(struct gpnn_comm *comm, struct gpnn_message 
   free(own);
   free(lengths);
   return status;
+}
+
+enum gpnn_status gpnn_comm_check_version(struct gpnn_comm *comm, const char *version,
+                                         struct gpnn_error *err)
+{
+  char first[32] = "";
+  enum gpnn_status status = GPNN_OK;
+  snprintf(first, sizeof first, "%s", version);
+  gpnn_comm_broadcast(comm, 0, first, sizeof first);
+  if (strcmp(first, version) != 0)
+    status =
+        gpnn_fail(err, GPNN_EMISMATCH,
+                  "gpnn %s, but %s on rank 0: all machines need the same version", version, first);
+  return gpnn_comm_agree(comm, status, err);
 }
 
 enum gpnn_status gpnn_comm_agree(struct gpnn_comm *comm, enum gpnn_status status,

@@ -59,6 +59,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_comm_exchange(struct gpnn_comm *comm,
                                                     struct gpnn_message *receive,
                                                     struct gpnn_error *err);
 
+/* GPNN_EMISMATCH, on every rank: the text 'version', of at most 31 bytes, is another than that of
+ * rank 0.  It is the first that ranks say to each other. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_comm_check_version(struct gpnn_comm *comm, const char *version, struct gpnn_error *err);
+
 /* Frees the bytes of 'n' messages; the messages are then zeroed. */
 void gpnn_messages_release(size_t n, struct gpnn_message *messages);
 

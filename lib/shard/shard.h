@@ -47,8 +47,9 @@ char *gpnn_shard_path(const char *directory, size_t rank, const char *what);
 
 /*
  * Deals the rows of 'dataset', which rank 0 has, to all ranks, and lets each write its shard with
- * an exact search made by 'threads' threads; 'dataset' is NULL on the others.  'directory' is
- * created; after a failure it is removed with all that is in it.  'watch' is that of
+ * an exact search made by 'threads' threads; 'dataset' is NULL on the others.  'directory' appears
+ * when it is whole: before, it has ".part" behind its name, and after a failure is removed with all
+ * that is in it.  'watch' is that of
  * base/atomic_file.h.
  *
  * GPNN_EINVAL: the dataset has what shards cannot have yet, which the message names.  GPNN_EDATA:

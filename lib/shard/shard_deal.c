@@ -17,7 +17,8 @@ enum { BLOCK = 1 << 15 }; /* rows sent at a time */
 
 struct dealing {
   struct gpnn_comm *comm;
-  const char *directory;
+  const char *directory;                     /* where shards are written */
+  const char *target;                        /* what it is called when it is whole */
   const struct gpnn_dataset *dataset;        /* of rank 0 */
   const struct gpnn_search_options *options; /* of the sample's search */
   const char *volatile *watch;
@@ -82,8 +83,13 @@ static enum gpnn_status write_sample(const struct dealing *dealing,
     rows.row_group = NULL;
     rows.held_out = NULL;
   }
+  if (access(dealing->target, F_OK) == 0)
+    return gpnn_fail(err, GPNN_EIO, "%s: exists already", dealing->target);
   if (mkdir(dealing->directory, 0777) != 0)
-    return gpnn_fail_errno(err, errno, "%s", dealing->directory);
+    return errno != EEXIST
+               ? gpnn_fail_errno(err, errno, "%s", dealing->directory)
+               : gpnn_fail(err, GPNN_EIO, "%s: of a run that was killed, or goes on: remove it",
+                           dealing->directory);
   enum gpnn_status status =
       gpnn_index_make(path, &rows, NULL, dealing->options, dealing->watch, &search, err);
   if (status == GPNN_OK)
@@ -276,6 +282,8 @@ static enum gpnn_status finish(struct dealing *dealing, struct gpnn_error *err)
   if (status == GPNN_OK) {
     gpnn_comm_share(comm, &dealing->entry, sizeof dealing->entry, entries);
     if (comm->rank == 0) status = write_manifest(dealing, entries, err);
+    if (comm->rank == 0 && status == GPNN_OK && rename(dealing->directory, dealing->target) != 0)
+      status = gpnn_fail_errno(err, errno, "%s", dealing->target);
     status = gpnn_comm_agree(comm, status, err);
   }
   free(entries);
@@ -293,6 +301,9 @@ static void remove_all(const struct dealing *dealing, const char *sample)
   }
   enum gpnn_status all_are_done = gpnn_comm_agree(dealing->comm, GPNN_OK, NULL);
   if (dealing->comm->rank != 0 || all_are_done != GPNN_OK) return;
+  char *manifest = gpnn_shard_path(dealing->directory, GPNN_SHARD_COMMON, "manifest");
+  if (manifest != NULL) (void)unlink(manifest);
+  free(manifest);
   (void)unlink(sample);
   (void)rmdir(dealing->directory);
 }
@@ -323,14 +334,18 @@ enum gpnn_status gpnn_shard_deal(struct gpnn_comm *comm, const char *directory,
                                  const struct gpnn_search_options *options,
                                  const char *volatile *watch, struct gpnn_error *err)
 {
-  struct dealing dealing = {comm, directory, dataset, options, watch, .cuts = NULL};
-  char *sample = gpnn_shard_path(directory, GPNN_SHARD_COMMON, "sample.gpi");
+  static const char suffix[] = ".part";
   unsigned char goes_on = dataset != NULL;
   gpnn_comm_broadcast(comm, 0, &goes_on, sizeof goes_on);
-  if (!goes_on) {
-    free(sample);
-    return GPNN_END;
+  if (!goes_on) return GPNN_END;
+  size_t length = strlen(directory);
+  char *part = malloc(length + sizeof suffix), *sample = NULL;
+  if (part != NULL) {
+    memcpy(part, directory, length);
+    memcpy(part + length, suffix, sizeof suffix);
+    sample = gpnn_shard_path(part, GPNN_SHARD_COMMON, "sample.gpi");
   }
+  struct dealing dealing = {comm, part, directory, dataset, options, watch, .cuts = NULL};
   dealing.cuts = gpnn_alloc(comm->size, 1, sizeof *dealing.cuts);
   dealing.n_rows = calloc(comm->size, sizeof *dealing.n_rows);
   enum gpnn_status status = sample == NULL || dealing.cuts == NULL || dealing.n_rows == NULL
@@ -346,6 +361,7 @@ enum gpnn_status gpnn_shard_deal(struct gpnn_comm *comm, const char *directory,
   free(dealing.cuts);
   free(dealing.n_rows);
   free(sample);
+  free(part);
   return status;
 }
 

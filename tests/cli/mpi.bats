@@ -131,11 +131,66 @@ make_shards() {
     '2 mixed 1 mixed/1.gpi: not the shard that the manifest names: shards of two runs are mixed' \
     '2 none 0 none/manifest: no shards of gpnn-mpi index, or none that this rank can see: No such'; do
     read -r n folder rank message <<<"$case"
-    ! ranks "$n" predict -p t.par -o out.tsv "$folder" test.tsv 2>err.txt || complain "$case"
-    [[ $(said err.txt) == "gpnn-mpi: rank $rank on "*": $message"* ]] || complain "$(cat err.txt)"
-    assert_equal "$(said err.txt | wc -l)" 1
-    [[ ! -e out.tsv ]]
+    for mode in 'fit' 'calibrate -p t.par' 'predict -p t.par'; do
+      status=0
+      # shellcheck disable=SC2086
+      ranks "$n" $mode -o out.tsv "$folder" <test.tsv 2>err.txt || status=$?
+      assert_equal "$status" 1
+      [[ $(said err.txt) == "gpnn-mpi: rank $rank on "*": $message"* ]] || complain "$(cat err.txt)"
+      assert_equal "$(said err.txt | wc -l)" 1
+      [[ ! -e out.tsv ]]
+    done
   done
+}
+
+@test "a rank that cannot see a file, or whose disk is full, is told by one line, and nothing is left" {
+  make_shards
+  mkdir elsewhere
+  while read -r folder limit words; do
+    status=0 limited="ulimit -f $limit; exec gpnn-mpi $words"
+    # shellcheck disable=SC2086
+    timeout 60 mpirun -q --oversubscribe -n 1 gpnn-mpi $words : \
+      -n 1 -wdir "$folder" bash -c "$limited" </dev/null 2>err.txt || status=$?
+    assert_equal "$status" 1
+    said err.txt | sed 's/ on [^:]*:/:/'
+    [[ ! -e out.tsv && ! -e new && ! -e new.part ]]
+  done >told.txt <<'CASES'
+elsewhere unlimited predict -p t.par -o out.tsv shards test.tsv
+elsewhere unlimited fit -o out.tsv shards
+elsewhere unlimited index -q -o new train.tsv
+. 4 index -q -o new train.tsv
+CASES
+  diff - told.txt <<'TOLD'
+gpnn-mpi: rank 1: shards/manifest: no shards of gpnn-mpi index, or none that this rank can see: No such file or directory
+gpnn-mpi: rank 1: shards/manifest: no shards of gpnn-mpi index, or none that this rank can see: No such file or directory
+gpnn-mpi: rank 1: new.part/sample.gpi: cannot be opened: No such file or directory
+gpnn-mpi: rank 1: new.part/1.gpi: cannot be written: File too large
+TOLD
+}
+
+@test "shards appear when all are whole, and what a killed run left is named" {
+  make_model 100 20 10 8
+  mkdir new.part
+  ! ranks 2 index -q -o new train.tsv 2>err.txt || complain "it went on"
+  [[ $(said err.txt) == *'new.part: of a run that was killed, or goes on: remove it' && ! -e new ]]
+}
+
+@test "where MPI was not found at build time it is told what to install" {
+  cat >start.c <<'C'
+#include <stdio.h>
+#include "shard/comm.h"
+int main(void)
+{
+  struct gpnn_comm comm;
+  struct gpnn_error err;
+  if (gpnn_comm_start(&comm, &err) == GPNN_OK) return 1;
+  puts(err.text);
+  return 0;
+}
+C
+  "${CC:-cc}" -D_XOPEN_SOURCE=700 -I"$GPNN_ROOT/lib" -I"$GPNN_BUILD/include" -o start start.c \
+    "$GPNN_ROOT/lib/shard/comm_mpi.c" "$GPNN_BUILD/libgpnn.a"
+  [[ $(./start) == *'(on Debian: openmpi-bin libopenmpi-dev)'* ]]
 }
 
 @test "a rank that is killed ends the run, and leaves no output" {
@@ -144,7 +199,7 @@ make_shards() {
   sed 1q test.tsv >head.tsv
   { cat head.tsv; exec sleep 30; } >rows 3>&- &
   writer=$!
-  timeout 60 mpirun -q --oversubscribe -n 2 \
+  timeout 60 mpirun --oversubscribe -n 2 \
     gpnn-mpi predict -q -p t.par -o out.tsv shards rows 2>err.txt &
   run=$!
   for _ in $(seq 100); do
@@ -156,6 +211,7 @@ make_shards() {
   kill -KILL "$killed"
   ! wait $run || complain "it went on"
   kill $writer
+  tr '\n' ' ' <err.txt | grep -qE 'rank 1 with PID [0-9]+ on node [^ ]+ exited on +signal 9'
   [[ -z $(find . -name 'out.tsv*') ]]
 }
 

@@ -88,12 +88,35 @@ static void all_ranks_learn_what_the_first_failure_is(void **state)
   }
 }
 
+static void check_version(struct gpnn_comm *comm, void *context)
+{
+  const char *const *versions = context;
+  struct gpnn_error why;
+  enum gpnn_status status = gpnn_comm_check_version(comm, versions[comm->rank], &why);
+  if (comm->rank == 0 && versions[2] == versions[0]) assert_int_equal(status, GPNN_OK);
+  if (comm->rank != 0 || versions[2] == versions[0]) return;
+  assert_int_equal(status, GPNN_EMISMATCH);
+  assert_non_null(strstr(why.text, "rank 2 on "));
+  assert_non_null(strstr(why.text, "gpnn 0.2, but 0.1 on rank 0"));
+}
+
+static void versions_that_differ_are_told(void **state)
+{
+  (void)state;
+  static const char one[] = "0.1";
+  const char *versions[] = {one, one, one};
+  ranks_run(3, check_version, versions);
+  versions[2] = "0.2";
+  ranks_run(3, check_version, versions);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_single_rank_talks_to_itself),
       cmocka_unit_test(a_failure_of_one_rank_is_as_it_was),
       cmocka_unit_test(messages_reach_the_rank_that_they_are_for),
+      cmocka_unit_test(versions_that_differ_are_told),
       cmocka_unit_test(all_ranks_learn_what_the_first_failure_is),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
