@@ -69,7 +69,7 @@ bool predict_resolve(const struct cli *cli, void *arguments)
   bool reads_table = !a->loo && a->complete == PREDICT_TABLE;
   if (!open_default_params(cli, &a->params) || !resolve_batch(cli, a) || !resolve_loo(cli, a) ||
       !resolve_distance(cli, a) || !joint_resolve(cli, a) || !classes_resolve(cli, a) ||
-      !grid_resolve(cli, a))
+      !grid_resolve(cli, a) || !resume_resolve(cli, a))
     return false;
   if (a->append && a->keep != NULL)
     return cli_refuse(cli, "--append keeps all columns already; give it or --keep");
@@ -99,7 +99,7 @@ static enum gpnn_status write_number_names(struct run *r, size_t t, struct gpnn_
 static enum gpnn_status write_header(struct run *r, struct gpnn_error *err)
 {
   bool is_npy = gpnn_npy_text_is_wanted(r->cli->output);
-  if (!source_has_header(&r->source) && !is_npy) return GPNN_OK;
+  if ((!source_has_header(&r->source) && !is_npy) || r->resume.n_rows > 0) return GPNN_OK;
   r->sink.at_start = true;
   enum gpnn_status status = source_write_names(&r->source, &r->sink, err);
   for (size_t t = 0; t < r->opened.n && status == GPNN_OK; t++)
@@ -261,6 +261,7 @@ static enum gpnn_status write_batch(void *run, size_t slot, struct gpnn_error *e
   if (r->a->group != NULL) return joint_write_groups(r, batch, err);
   for (size_t i = 0; i < batch->n_rows && status == GPNN_OK; i++)
     status = write_row(r, batch, i, batch->is_good[i] ? good++ : SIZE_MAX, &at, err);
+  if (status == GPNN_OK && r->a->resumes) return resume_note(r, batch->n_rows, err);
   return status == GPNN_OK ? gpnn_output_flush(r->sink.output, err) : status;
 }
 
@@ -373,6 +374,7 @@ static enum gpnn_status prepare(struct run *r, struct gpnn_error *err)
   if (gpnn_npy_text_is_wanted(cli->output)) r->sink.delimiter = '\t'; /* is part of no number */
   const struct gpnn_npy_text_format format = {
       .delimiter = r->sink.delimiter, .has_header = true, .na = r->sink.na};
+  if (r->a->resumes) return resume_open(r, err);
   status = cli_open_output(cli->output, &r->sink.output, err);
   return status == GPNN_OK ? cli_follow_name(r->sink.output, cli->output, &format, err) : status;
 }
@@ -449,7 +451,8 @@ enum gpnn_status predict_run(const struct cli *cli, void *arguments, struct gpnn
   if (status == GPNN_OK) status = checks_drift(&r, err);
   if (status == GPNN_OK) status = checks_rows(&r, err);
   if (status == GPNN_OK) status = report(&r, err);
-  status = cli_close_output(r.sink.output, status, err);
+  status =
+      r.a->resumes ? resume_finish(&r, status, err) : cli_close_output(r.sink.output, status, err);
   release(&r);
   return status;
 }

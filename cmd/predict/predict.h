@@ -29,6 +29,7 @@ struct predict_arguments {
   const char *params, *targets, *keep, *group, *max_distance, *cost;
   enum gpnn_precision precision;
   bool append, skip_bad, unbuffered;
+  bool resumes;        /* go on where an earlier run ended */
   bool names;          /* write them though the table has none */
   bool loo;            /* predict the training rows, each from the others */
   bool cross_fit;      /* by parameters that have not seen them */

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/pipeline.h"
 #include "cmd/common/open.h"
@@ -16,6 +17,15 @@
 #include "cmd/predict/together.h"
 #include "dataset/copies.h"
 #include "dataset/drift.h"
+
+enum { RESUME_LINE = 64 };
+
+/* How far --resume has come. */
+struct resume {
+  char *part_name, *log_name; /* owned */
+  struct gpnn_output *log;    /* owned */
+  uint64_t n_rows, n_bytes;   /* that are on the disk */
+};
 
 /* While batches are processed, the source belongs to the stage that reads, the predictor and the
  * counts to the one that predicts, and the sink to the one that writes. */
@@ -30,6 +40,7 @@ struct run {
   struct classes *classes;    /* owned */
   struct gpnn_counts *counts; /* owned */
   struct sink sink;
+  struct resume resume; /* if the arguments say so */
   struct batch batches[GPNN_PIPELINE_SLOTS];
   struct gpnn_copies copies; /* rows of a table, to find training rows among them */
   struct gpnn_drift drift;   /* how the rows of a table are distributed */
@@ -74,6 +85,24 @@ GPNN_MUST_CHECK enum gpnn_status joint_write_draws(struct run *run, const struct
 /* Writes a line for each group, in the order in which the table begins them. */
 GPNN_MUST_CHECK enum gpnn_status joint_write_groups(struct run *run, const struct batch *batch,
                                                     struct gpnn_error *err);
+
+/* ---- predictions that go on where an earlier run ended (resume.c) ---------------------------- */
+
+/* Checks the options that concern this, as a struct cli_tool's 'resolve' does. */
+bool resume_resolve(const struct cli *cli, const struct predict_arguments *arguments);
+
+/* Opens the output behind what earlier runs have written, and passes over these rows of the table.
+ * GPNN_EMISMATCH: they are other predictions. */
+GPNN_MUST_CHECK enum gpnn_status resume_open(struct run *run, struct gpnn_error *err);
+
+/* Brings what was written, 'n_rows' more, to disk, and notes that. */
+GPNN_MUST_CHECK enum gpnn_status resume_note(struct run *run, size_t n_rows,
+                                             struct gpnn_error *err);
+
+/* Closes the output, also if it could not be opened: if 'status' is GPNN_OK, it gets its name, else
+ * a later run may go on.  Returns 'status', or what this came to. */
+GPNN_MUST_CHECK enum gpnn_status resume_finish(struct run *run, enum gpnn_status status,
+                                               struct gpnn_error *err);
 
 /* ---- where the index is a grid (grid.c) ------------------------------------------------------ */
 

@@ -66,6 +66,10 @@ bool source_has_exposure(const struct source *source);
 GPNN_MUST_CHECK enum gpnn_status source_read(struct source *source, struct batch *batch,
                                              struct gpnn_error *err);
 
+/* Passes over 'n' rows of a table.  GPNN_EDATA: it has fewer. */
+GPNN_MUST_CHECK enum gpnn_status source_pass_over(struct source *source, uint64_t n,
+                                                  struct gpnn_error *err);
+
 /* The rows of a batch that are predicted; borrowed from it. */
 struct gpnn_predict_rows source_rows(const struct source *source, const struct batch *batch);
 

@@ -141,6 +141,19 @@ static enum gpnn_status read_row(struct source *s, struct batch *batch, struct g
   return status;
 }
 
+enum gpnn_status source_pass_over(struct source *s, uint64_t n, struct gpnn_error *err)
+{
+  struct gpnn_record record;
+  for (uint64_t i = 0; i < n; i++) {
+    enum gpnn_status status = gpnn_table_next(s->table, &record, err);
+    if (status == GPNN_END)
+      return gpnn_fail(err, GPNN_EDATA, "%s: has fewer rows than are predicted",
+                       gpnn_table_name(s->table));
+    if (status != GPNN_OK && status != GPNN_EDATA) return status;
+  }
+  return GPNN_OK;
+}
+
 static bool has_room(const struct source *s, const struct batch *batch)
 {
   return batch->shape.capacity == SIZE_MAX ||

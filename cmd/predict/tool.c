@@ -63,6 +63,8 @@ static const struct cli_option options[] = {
              1, .of = CLI_OF_INDEX),
     CLI_FLAG(0, "fail-on-moved", fails_on_moved, "fail if a column is unlike that in training",
              .of = CLI_OF_TABLE),
+    CLI_FLAG(0, "resume", resumes, "go on where a run with -o FILE ended early",
+             .of = CLI_OF_TABLE),
     CLI_COUNT(0, "batch", batch, "N", "rows read and predicted at a time (8192)", 1, 1e7),
     CLI_FLAG(0, "names", names, NULL), /* for tools that run this one */
     CLI_FLAG(0, "unbuffered", unbuffered, "answer each row before reading the next",

@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -77,6 +78,16 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_output_open_watched(struct gpnn_output **o
                                                           const char *path,
                                                           const char *volatile *watch,
                                                           struct gpnn_error *err);
+
+/* Opens a regular file for writing in place, behind its first 'length' bytes, and cuts off what is
+ * behind them; it is created if it does not exist, and stays after a failure.  GPNN_EIO also if it
+ * is shorter. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_output_open_at(struct gpnn_output **output, const char *path,
+                                                     uint64_t length, struct gpnn_error *err);
+
+/* Flushes such an output to disk; '*length' is that of the file. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_output_sync(struct gpnn_output *output, uint64_t *length,
+                                                  struct gpnn_error *err);
 
 /* Opens an output that keeps in memory what is written to it. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_output_open_memory(struct gpnn_output **output,

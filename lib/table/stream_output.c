@@ -104,6 +104,27 @@ enum gpnn_status gpnn_output_open_watched(struct gpnn_output **output, const cha
   return status;
 }
 
+enum gpnn_status gpnn_output_open_at(struct gpnn_output **output, const char *path, uint64_t length,
+                                     struct gpnn_error *err)
+{
+  struct gpnn_output *new = new_output(path);
+  struct stat st;
+  if (new == NULL) return gpnn_fail_memory(err, "to open a file");
+  new->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+  bool is_open = new->fd >= 0 && fstat(new->fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                 (uint64_t)st.st_size >= length &&ftruncate(new->fd, (off_t)length) == 0 &&
+                 lseek(new->fd, 0, SEEK_END) >= 0;
+  if (is_open) {
+    *output = new;
+    return GPNN_OK;
+  }
+  enum gpnn_status status = new->fd < 0
+                                ? gpnn_fail_errno(err, errno, "%s: cannot be opened", new->name)
+                                : gpnn_fail(err, GPNN_EIO, "%s: cannot be written on", new->name);
+  gpnn_output_abandon(new);
+  return status;
+}
+
 static enum gpnn_status keep_bytes(struct gpnn_output *output, const char *bytes, size_t length,
                                    struct gpnn_error *err)
 {
@@ -133,6 +154,17 @@ enum gpnn_status gpnn_output_flush(struct gpnn_output *output, struct gpnn_error
 {
   enum gpnn_status status = write_bytes(output, output->buffer, output->used, err);
   if (status == GPNN_OK) output->used = 0;
+  return status;
+}
+
+enum gpnn_status gpnn_output_sync(struct gpnn_output *output, uint64_t *length,
+                                  struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_output_flush(output, err);
+  off_t at = status == GPNN_OK ? lseek(output->fd, 0, SEEK_CUR) : 0;
+  if (status == GPNN_OK && (at < 0 || fdatasync(output->fd) != 0))
+    status = gpnn_fail_errno(err, errno, "%s: cannot be written", output->name);
+  *length = (uint64_t)at;
   return status;
 }
 

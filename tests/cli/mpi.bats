@@ -215,6 +215,25 @@ C
   [[ -z $(find . -name 'out.tsv*') ]]
 }
 
+@test "predictions go on where they ended when a rank was killed" {
+  make_model 300 6000 30 8
+  ranks 2 index -q -o shards train.tsv
+  ranks 2 predict -q -p t.par -o one.tsv shards test.tsv
+  timeout 60 mpirun -q --oversubscribe -n 2 \
+    gpnn-mpi predict -q -p t.par --resume --batch 10 -o out.tsv shards test.tsv 2>err.txt &
+  run=$!
+  until [[ -e out.tsv.rows ]] && (($(wc -l <out.tsv.rows) > 5)); do
+    kill -0 $run
+    sleep 0.02
+  done
+  kill -KILL "$(pgrep -P "$(pgrep -P $run mpirun)" gpnn-mpi | tail -1)"
+  ! wait $run || complain "it went on"
+  [[ ! -e out.tsv && -s out.tsv.part ]]
+  ranks 2 predict -v -p t.par --resume --batch 10 -o out.tsv shards test.tsv 2>err.txt
+  grep -q 'goes on after [0-9]* rows' err.txt
+  cmp one.tsv out.tsv
+}
+
 @test "what shards cannot have or do is refused by name" {
   make_shards
   awk -v OFS='\t' 'NR == 1 { print $0, "z"; next } { print $0, NR % 7 }' train.tsv >two.tsv

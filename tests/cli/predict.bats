@@ -648,3 +648,53 @@ of_training() {
   { cat t.par && printf 'likelihood\tstudent\nscale\t1\ndegrees\t5\n'; } >s.par
   assert_equal "$(gpnn-predict -q -p s.par t.gpi test.tsv | awk 'NR == 2 { print ($1 <= 3.3 && $1 >= -0.3) }')" 1
 }
+
+# resumed OPTION...: predicts as make_model() wants, going on where an earlier run ended.
+resumed() {
+  gpnn-predict -q --resume --batch 50 -p t.par -o out.tsv "$@" t.gpi test.tsv
+}
+
+@test "--resume goes on after the last whole batch" {
+  make_model 100 1000 10 8
+  sed -i '2,$s/$/\t"a\nb"/; 1s/$/\tnote/' test.tsv
+  gpnn-predict -q -p t.par --append -o one.tsv t.gpi test.tsv
+  ! (ulimit -f 24 && resumed --append) 2>err.txt || complain 'it went on'
+  grep -qx 'gpnn-predict: out.tsv.part: cannot be written: File too large' err.txt
+  [[ ! -e out.tsv ]] && (($(wc -l <out.tsv.rows) > 3))
+  # What did not reach the disk whole is passed over.
+  cp out.tsv.rows rows && cp out.tsv.part part
+  printf '900 99999999\n' >>out.tsv.rows
+  echo 'half a li' >>out.tsv.part
+  resumed --append -v 2>err.txt
+  grep -qE '^gpnn-predict: goes on after [0-9]+ rows of out.tsv.part$' err.txt
+  cmp one.tsv out.tsv
+  [[ ! -e out.tsv.part && ! -e out.tsv.rows ]]
+  # From the first row, and where a run ended before its first batch.
+  rm out.tsv && resumed --append && cmp one.tsv out.tsv
+  rm out.tsv && : >out.tsv.rows && resumed --append && cmp one.tsv out.tsv
+  head -n 1 rows >out.tsv.rows && resumed --append && cmp one.tsv out.tsv
+}
+
+@test "--resume refuses what is of other predictions, and leaves it" {
+  make_model 100 1000 10 8
+  refuse() {
+    run -1 resumed "${@:2}"
+    [[ $output == *"$1"* ]] || complain "$output"
+    cmp part out.tsv.part && cmp rows out.tsv.rows
+  }
+  ! (ulimit -f 12 && resumed) 2>err.txt || complain 'it went on'
+  cp out.tsv.rows rows && cp out.tsv.part part
+  refuse 'out.tsv.rows: of other predictions' --latent
+  sed -i 's/0\.5/0.4/' t.par && refuse 'out.tsv.rows: of other predictions'
+  sed -i 's/0\.4/0.5/' t.par && cp test.tsv save.tsv
+  echo >>test.tsv && refuse 'out.tsv.rows: of other predictions'
+  touch -r save.tsv test.tsv
+  rm out.tsv.rows
+  run -1 resumed
+  [[ $output == *'out.tsv.part: exists, but out.tsv.rows does not say what it is of: remove it'* ]]
+  for options in '-o -' '-o x.npy' '-o x.tsv --unbuffered' '-o x.tsv --samples 2'; do
+    # shellcheck disable=SC2086
+    run -2 gpnn-predict --resume -p t.par $options t.gpi test.tsv
+  done
+  run -2 gpnn-predict --resume -p t.par -o x.tsv t.gpi - <test.tsv
+}

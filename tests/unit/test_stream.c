@@ -327,6 +327,31 @@ static void assert_share_rises(const char *path)
   gpnn_input_close(input);
 }
 
+static void a_file_is_written_on_behind_what_is_kept(void **state)
+{
+  (void)state;
+  const char *path = scratch_path("on");
+  struct gpnn_output *output = NULL;
+  uint64_t length = 0;
+  size_t whole = 0;
+  assert_ok(gpnn_output_open_at(&output, path, 0, &err));
+  assert_ok(gpnn_output_text(output, "one two", &err));
+  assert_ok(gpnn_output_sync(output, &length, &err));
+  assert_int_equal(length, 7);
+  gpnn_output_abandon(output);
+  assert_ok(gpnn_output_open_at(&output, path, 4, &err));
+  assert_ok(gpnn_output_text(output, "three", &err));
+  assert_ok(gpnn_output_close(output, &err));
+  char *text = scratch_read(path, &whole);
+  assert_int_equal(whole, 9);
+  assert_memory_equal(text, "one three", 9);
+  free(text);
+  assert_fails(gpnn_output_open_at(&output, path, 10, &err), GPNN_EIO, "cannot be written on");
+  assert_fails(gpnn_output_open_at(&output, "/dev/null", 0, &err), GPNN_EIO,
+               "cannot be written on");
+  unlink(path);
+}
+
 static void the_share_read_is_known_of_files(void **state)
 {
   struct gpnn_input *input = NULL;
@@ -487,6 +512,7 @@ int main(void)
       cmocka_unit_test(a_file_appears_only_when_it_is_closed),
       cmocka_unit_test(an_abandoned_file_leaves_nothing_and_keeps_the_old),
       cmocka_unit_test(writes_of_any_size_arrive_in_order),
+      cmocka_unit_test(a_file_is_written_on_behind_what_is_kept),
       cmocka_unit_test(the_share_read_is_known_of_files),
       cmocka_unit_test(memory_keeps_what_is_written),
       cmocka_unit_test(a_full_device_is_reported_and_not_replaced),
