@@ -126,6 +126,11 @@ static enum gpnn_status check_kind(const struct opened *opened, struct gpnn_erro
 /* Transforms the targets whose parameters say so. */
 static enum gpnn_status transform_targets(struct opened *opened, struct gpnn_error *err)
 {
+  if (opened->maker != NULL && opened->state != NULL)
+    return gpnn_fail(err, GPNN_EINVAL,
+                     "%s: has numbers for each training row, as counts, effects of groups and "
+                     "weights of rows need, which shards cannot have yet",
+                     name_of(opened->parameters_path));
   enum gpnn_status status = gpnn_sight_agree(opened->n, opened->parameters, opened->dataset, err);
   if (status == GPNN_OK)
     status = gpnn_channels_transform(opened->dataset, opened->n, opened->parameters, opened->state,

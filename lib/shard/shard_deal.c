@@ -43,8 +43,11 @@ static enum gpnn_status check(const struct dealing *dealing, struct gpnn_error *
                      : schema->has_by                      ? "groups of rows (--by)"
                      : schema->has_id                      ? "ids of rows (--id)"
                                                            : NULL;
+  const char *instead =
+      dataset->lacks != NULL ? "leave them out by --missing drop --skip-bad, or " : "";
   if (what != NULL)
-    return gpnn_fail(err, GPNN_EINVAL, "shards cannot have %s yet: use gpnn-index", what);
+    return gpnn_fail(err, GPNN_EINVAL, "shards cannot have %s yet: %suse gpnn-index", what,
+                     instead);
   if (dataset->n / 2 >= dealing->comm->size) return GPNN_OK;
   return gpnn_fail(err, GPNN_EDATA, "%zu rows are too few for %zu ranks", dataset->n,
                    dealing->comm->size);

@@ -21,10 +21,10 @@ same_bytes() {
   local r
   gpnn-index -q --recall 1 -o one.gpi "$1"
   gpnn-predict -q "${@:3}" -p "$2" one.gpi test.tsv >one.tsv
-  for r in 1 2 3 4; do
+  for r in ${how_many:-1 2 3 4}; do
     rm -rf shards
-    ranks $r index -q -o shards "$1"
-    ranks $r predict -q "${@:3}" -p "$2" shards test.tsv >out.tsv
+    ranks "$r" index -q -o shards "$1"
+    ranks "$r" predict -q "${@:3}" -p "$2" shards test.tsv >out.tsv
     cmp one.tsv out.tsv || complain "$r ranks"
   done
 }
@@ -42,6 +42,7 @@ make_shards() {
 
 @test "ranks predict the bytes of one machine" {
   make_model 500 100 50 8
+  how_many='1 2 3 4 8'
   same_bytes train.tsv t.par --interval 0.5,0.9
 }
 
@@ -52,6 +53,7 @@ make_shards() {
   zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 55 == 3' >test.tsv
   gpnn-index -q --recall 1 -o t.gpi train.tsv
   gpnn-fit -q --effort fast t.gpi | gpnn-calibrate -q t.gpi >t.par
+  grep -q '^scale-misfit' t.par # so that scales are those of places
   same_bytes train.tsv t.par --append
   gpnn-index -q -o t.gpi train.tsv
   cmp t.gpi shards/sample.gpi
@@ -115,6 +117,64 @@ make_shards() {
   gpnn-mpi index -q -o shards train.tsv
   gpnn-predict -q -p t.par t.gpi test.tsv >one.tsv
   gpnn-mpi predict -q -p t.par shards test.tsv | cmp one.tsv -
+}
+
+# Two machines for mpirun: namespaces of the network, named by $near and $far, with a cable between
+# them, and names of hosts of their own.
+make_machines() {
+  near=gpnn-near-$$ far=gpnn-far-$$
+  # shellcheck disable=SC2015
+  ip netns add $near 2>/dev/null && ip netns add $far && unshare --uts true &&
+    ip -n $near link add cable type veth peer name cable netns $far || skip 'no namespaces here'
+  ip -n $near addr add 10.77.1.1/24 dev cable
+  ip -n $far addr add 10.77.1.2/24 dev cable
+  for machine in $near $far; do
+    ip -n "$machine" link set cable up
+    ip -n "$machine" link set lo up
+  done
+  cat >agent <<AGENT
+#!/bin/sh
+shift # the host
+exec ip netns exec $far unshare --uts sh -c 'hostname far; exec sh -c "\$*"' sh "\$@"
+AGENT
+  chmod +x agent
+}
+
+teardown() {
+  [[ -z ${far-} ]] || ip netns del $far 2>/dev/null || :
+  [[ -z ${near-} ]] || ip netns del $near 2>/dev/null || :
+}
+
+# machines OPTION... COMMAND...: COMMAND as two ranks, one on each machine, which talk over TCP.
+machines() {
+  timeout 60 ip netns exec $near unshare --uts sh -c 'hostname near; exec "$@"' sh mpirun \
+    --mca plm_rsh_agent "$PWD/agent" --mca btl tcp,self --mca btl_tcp_if_include cable \
+    --mca oob_tcp_if_include cable --host 10.77.1.1,10.77.1.2 -n 2 "$@"
+}
+
+@test "ranks on two machines talk over TCP, and a machine that is lost ends the run" {
+  make_machines
+  make_model 500 100 50 8
+  machines gpnn-mpi index -q -o shards train.tsv
+  gpnn-index -q --recall 1 -o one.gpi train.tsv
+  gpnn-predict -q -p t.par one.gpi test.tsv >one.tsv
+  machines gpnn-mpi predict -q -p t.par shards test.tsv | cmp one.tsv -
+  rm shards/1.gpi
+  ! machines -q gpnn-mpi predict -q -p t.par shards test.tsv 2>err.txt || complain 'it went on'
+  [[ $(said err.txt) == 'gpnn-mpi: rank 1 on far: shards/1.gpi: cannot be opened: '* ]]
+  machines gpnn-mpi index -q -o again train.tsv
+  mkfifo rows
+  { head -n 3 test.tsv; exec sleep 60; } >rows 3>&- &
+  writer=$!
+  machines --mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1 \
+    --mca oob_tcp_keepalive_probes 2 gpnn-mpi predict -q -p t.par -o out.tsv again rows 2>err.txt &
+  run=$!
+  sleep 2
+  ip -n $far link set cable down
+  ! wait $run || complain 'it went on'
+  kill $writer
+  grep -q 'lost communication with a remote daemon' err.txt
+  [[ -z $(find . -name '*out.tsv*') ]]
 }
 
 @test "shards that do not fit are told by one line that names rank and host" {
@@ -238,6 +298,11 @@ C
   make_shards
   awk -v OFS='\t' 'NR == 1 { print $0, "z"; next } { print $0, NR % 7 }' train.tsv >two.tsv
   awk -v OFS='\t' 'NR == 1 { print $0, "k"; next } { print $0, NR % 2 ? "a" : "b" }' train.tsv >classes.tsv
+  awk -v OFS='\t' '{ print $0, NR == 1 ? "k" : "abcdef" NR % 20 }' train.tsv >groups.tsv
+  awk 'NR % 50 == 7 { sub(/^[^\t]*/, "NA") } { print }' train.tsv >lacks.tsv
+  awk -v OFS='\t' 'NR > 1 { $3 = NR % 7 } { print }' train.tsv >counts.tsv
+  gpnn-index -q -o c.gpi counts.tsv
+  gpnn-fit -q --likelihood poisson -o counts.par c.gpi
   refuse() {
     local message=$1
     shift
@@ -249,6 +314,13 @@ C
   refuse 'shards cannot have classes yet: use gpnn-index' index -q -y k -o new classes.tsv
   refuse 'shards cannot have groups of rows (--by) yet' index -q -y y --by z -o new two.tsv
   refuse 'shards cannot have ids of rows (--id) yet' index -q -y y --id z -x x1 -o new two.tsv
+  refuse 'shards cannot have effects of groups yet: use gpnn-index' \
+    index -q -y y --group-effect k -o new groups.tsv
+  refuse 'shards cannot have rows that lack inputs yet: leave them out by --missing drop --skip-bad' \
+    index -q -o new lacks.tsv
+  ranks 2 index -q --missing drop --skip-bad -o some lacks.tsv
+  refuse 'has numbers for each training row, as counts,' predict -p counts.par shards test.tsv
+  refuse 'has numbers for each training row, as counts,' calibrate -p counts.par shards
   refuse '--search is for gpnn-index' index -q --search flat -o new train.tsv
   refuse '--row-weights is for gpnn-fit' fit --row-weights auto shards
   refuse '--likelihood of counts is for gpnn-fit' fit --likelihood poisson shards
