@@ -21,9 +21,15 @@ static void serial_share(const void *own, size_t n, void *all)
   memcpy(all, own, n);
 }
 
-static size_t serial_least(size_t own)
+static void serial_least(size_t n, double *numbers)
 {
-  return own;
+  (void)n;
+  (void)numbers;
+}
+
+static void serial_trade(const uint64_t *own, uint64_t *received)
+{
+  *received = *own;
 }
 
 static void serial_deliver(const struct gpnn_comm *comm, const struct gpnn_message *send,
@@ -38,8 +44,8 @@ static void serial_stop(void)
 {
 }
 
-static const struct gpnn_comm_ops serial_ops = {serial_broadcast, serial_share, serial_least,
-                                                serial_deliver, serial_stop};
+static const struct gpnn_comm_ops serial_ops = {serial_broadcast, serial_share,   serial_least,
+                                                serial_trade,     serial_deliver, serial_stop};
 
 void gpnn_comm_serial(struct gpnn_comm *comm)
 {
@@ -65,6 +71,11 @@ void gpnn_comm_share(struct gpnn_comm *comm, const void *own, size_t n, void *al
   if (n > 0) comm->ops->share(own, n, all);
 }
 
+void gpnn_comm_least(struct gpnn_comm *comm, size_t n, double *numbers)
+{
+  if (n > 0) comm->ops->least(n, numbers);
+}
+
 void gpnn_messages_release(size_t n, struct gpnn_message *messages)
 {
   for (size_t i = 0; messages != NULL && i < n; i++) {
@@ -79,13 +90,12 @@ static enum gpnn_status make_room(const struct gpnn_comm *comm, struct gpnn_mess
                                   struct gpnn_error *err)
 {
   for (size_t r = 0; r < comm->size; r++) {
-    uint64_t length = lengths[r * comm->size + comm->rank];
-    receive[r] = (struct gpnn_message){.length = (size_t)length};
+    receive[r] = (struct gpnn_message){.length = (size_t)lengths[r]};
     if (r == comm->rank) {
       receive[r] = send[r];
       send[r] = (struct gpnn_message){0};
-    } else if (length > 0) {
-      receive[r].bytes = malloc((size_t)length);
+    } else if (lengths[r] > 0) {
+      receive[r].bytes = malloc(receive[r].length);
       if (receive[r].bytes == NULL) return gpnn_fail_memory(err, "for a message of another rank");
     }
   }
@@ -96,7 +106,7 @@ enum gpnn_status gpnn_comm_exchange(struct gpnn_comm *comm, struct gpnn_message 
                                     struct gpnn_message *receive, struct gpnn_error *err)
 {
   size_t size = comm->size;
-  uint64_t *own = calloc(size, sizeof *own), *lengths = gpnn_alloc(size, size, sizeof *lengths);
+  uint64_t *own = calloc(size, sizeof *own), *lengths = calloc(size, sizeof *lengths);
   enum gpnn_status status =
       own == NULL || lengths == NULL ? gpnn_fail_memory(err, "for messages") : GPNN_OK;
   memset(receive, 0, size * sizeof *receive);
@@ -104,7 +114,7 @@ enum gpnn_status gpnn_comm_exchange(struct gpnn_comm *comm, struct gpnn_message 
   if (status == GPNN_OK) {
     for (size_t r = 0; r < size; r++) own[r] = send[r].length;
     for (size_t r = 0; r < size; r++) comm->sent += r == comm->rank ? 0 : own[r];
-    gpnn_comm_share(comm, own, size * sizeof *own, lengths);
+    comm->ops->trade(own, lengths);
     status = gpnn_comm_agree(comm, make_room(comm, send, lengths, receive, err), err);
   }
   if (status == GPNN_OK) comm->ops->deliver(comm, send, receive);
@@ -137,7 +147,9 @@ enum gpnn_status gpnn_comm_agree(struct gpnn_comm *comm, enum gpnn_status status
     char text[GPNN_ERROR_BYTES], host[GPNN_COMM_HOST_BYTES];
   } told;
   if (comm->size == 1) return status;
-  size_t first = comm->ops->least(status == GPNN_OK ? comm->size : comm->rank);
+  double failed = (double)(status == GPNN_OK ? comm->size : comm->rank);
+  comm->ops->least(1, &failed);
+  size_t first = (size_t)failed;
   if (first == comm->size) return GPNN_OK;
   memset(&told, 0, sizeof told);
   if (first == comm->rank) {

@@ -44,13 +44,21 @@ static void mpi_share(const void *own, size_t n, void *all)
   MPI_Type_free(&item);
 }
 
-static size_t mpi_least(size_t own)
+static void mpi_least(size_t n, double *numbers)
 {
-  uint64_t mine = own, least = own;
+  for (size_t at = 0; at < n; at += LONGEST) {
+    MPI_Request request;
+    MPI_Iallreduce(MPI_IN_PLACE, numbers + at, (int)(n - at < LONGEST ? n - at : LONGEST),
+                   MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD, &request);
+    wait_for(&request);
+  }
+}
+
+static void mpi_trade(const uint64_t *own, uint64_t *received)
+{
   MPI_Request request;
-  MPI_Iallreduce(&mine, &least, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD, &request);
+  MPI_Ialltoall(own, 1, MPI_UINT64_T, received, 1, MPI_UINT64_T, MPI_COMM_WORLD, &request);
   wait_for(&request);
-  return (size_t)least;
 }
 
 /* Sends to the rank 'ahead' and receives from the one as far behind. */
@@ -88,8 +96,8 @@ static void mpi_stop(void)
   MPI_Finalize();
 }
 
-static const struct gpnn_comm_ops mpi_ops = {mpi_broadcast, mpi_share, mpi_least, mpi_deliver,
-                                             mpi_stop};
+static const struct gpnn_comm_ops mpi_ops = {mpi_broadcast, mpi_share,   mpi_least,
+                                             mpi_trade,     mpi_deliver, mpi_stop};
 
 enum gpnn_status gpnn_comm_start(struct gpnn_comm *comm, struct gpnn_error *err)
 {

@@ -29,12 +29,13 @@ struct work {
   const struct gpnn_shard_task *task;
   const struct gpnn_shard_batch *batch;
   struct gpnn_comm *comm;
-  size_t *owner, *solver;              /* batch->n: of the member at hand; of the row */
-  double *distance;                    /* batch->n by comm->size: squared, of each rank's box */
-  double *bound, *bounds;              /* batch->n, of this rank; comm->size by batch->n, of all */
-  size_t *row;                         /* batch->n: those that are asked for */
-  double *x;                           /* batch->n by d: them */
-  struct needed *needed;               /* comm->size */
+  size_t *owner;         /* batch->n and up to comm->size more: of the member at hand */
+  size_t *solver;        /* batch->n */
+  double *distance;      /* batch->n: squared, of this rank's box */
+  double *bound;         /* batch->n: squared, of the farthest neighbours */
+  size_t *row;           /* batch->n: those that are asked for */
+  double *x;             /* batch->n by d: them */
+  struct needed *needed; /* comm->size */
   struct gpnn_message *send, *receive; /* comm->size of each */
   uint64_t asked, sent;                /* rows searched for; what was sent before */
   struct gpnn_arrays *arrays;          /* owned: those above */
@@ -43,11 +44,11 @@ struct work {
 static enum gpnn_status work_init(struct work *work, struct gpnn_error *err)
 {
   size_t n = work->batch->n, size = work->comm->size, d = work->task->channel.dataset->d;
-  work->arrays = GPNN_ARRAYS(GPNN_ARRAY(work->owner, n, 1), GPNN_ARRAY(work->solver, n, 1),
-                             GPNN_ARRAY(work->distance, n, size), GPNN_ARRAY(work->bound, n, 1),
-                             GPNN_ARRAY(work->bounds, size, n), GPNN_ARRAY(work->row, n, 1),
-                             GPNN_ARRAY(work->x, n, d), GPNN_ARRAY(work->needed, size, 1),
-                             GPNN_ARRAY(work->send, size, 1), GPNN_ARRAY(work->receive, size, 1));
+  work->arrays = GPNN_ARRAYS(GPNN_ARRAY(work->owner, n + size, 1), GPNN_ARRAY(work->solver, n, 1),
+                             GPNN_ARRAY(work->distance, n, 1), GPNN_ARRAY(work->bound, n, 1),
+                             GPNN_ARRAY(work->row, n, 1), GPNN_ARRAY(work->x, n, d),
+                             GPNN_ARRAY(work->needed, size, 1), GPNN_ARRAY(work->send, size, 1),
+                             GPNN_ARRAY(work->receive, size, 1));
   return work->arrays != NULL ? GPNN_OK : gpnn_fail_memory(err, "for a batch");
 }
 
@@ -84,21 +85,26 @@ static double slack(size_t d, const double *z)
   return rounding * rounding * sum;
 }
 
-/* Finds how far each row is from the box of each rank, and whose is the nearest: the same on all
- * ranks. */
+/* Finds whose box is the nearest to each row, the same on all ranks, of which each looks for the
+ * owners of its part of the batch, and how far this rank's is. */
 static void find_owners(struct work *work, const struct gpnn_shard_metric *metric, double *z)
 {
-  size_t size = work->comm->size, d = work->task->channel.dataset->d;
-  for (size_t i = 0; i < work->batch->n; i++) {
-    double *distance = work->distance + i * size;
+  size_t n = work->batch->n, size = work->comm->size, rank = work->comm->rank;
+  size_t d = work->task->channel.dataset->d, part = (n + size - 1) / size;
+  for (size_t i = 0; i < n; i++) {
     gpnn_shard_place(metric->search, d, work->batch->x + i * d, z);
-    work->owner[i] = 0;
+    double own = box_distance(d, z, metric->boxes + rank * 2 * d);
+    work->distance[i] = fmax(own - slack(d, z), 0);
+    if (i / part != rank) continue;
+    size_t *owner = &work->row[i % part];
+    double least = INFINITY;
     for (size_t r = 0; r < size; r++) {
-      distance[r] = box_distance(d, z, metric->boxes + r * 2 * d);
-      if (distance[r] < distance[work->owner[i]]) work->owner[i] = r;
+      double distance = box_distance(d, z, metric->boxes + r * 2 * d);
+      if (r == 0 || distance < least) *owner = r;
+      least = fmin(least, distance);
     }
-    for (size_t r = 0; r < size; r++) distance[r] = fmax(distance[r] - slack(d, z), 0);
   }
+  gpnn_comm_share(work->comm, work->row, part * sizeof *work->row, work->owner);
 }
 
 /* Lets owners solve their rows, and others those that are more than a rank's share. */
@@ -199,9 +205,9 @@ static enum gpnn_status search(struct work *work, const struct gpnn_shard_metric
 static size_t list_rows(const struct work *work, bool is_owner)
 {
   const double rounding = 1e-9;
-  size_t n = 0, rank = work->comm->rank, size = work->comm->size;
+  size_t n = 0, rank = work->comm->rank;
   for (size_t i = 0; i < work->batch->n; i++) {
-    bool is_near = work->distance[i * size + rank] <= work->bound[i] * (1 + rounding);
+    bool is_near = work->distance[i] <= work->bound[i] * (1 + rounding);
     if ((work->owner[i] == rank) == is_owner && (is_owner || is_near)) work->row[n++] = i;
   }
   return n;
@@ -217,8 +223,9 @@ static enum gpnn_status find_neighbours(struct work *work, size_t k, struct gpnn
   enum gpnn_status status = search(work, metric, list_rows(work, true), true, err);
   status = gpnn_comm_agree(work->comm, status, err);
   if (status != GPNN_OK || work->comm->size == 1) return status;
-  gpnn_comm_share(work->comm, work->bound, n * sizeof *work->bound, work->bounds);
-  for (size_t i = 0; i < n; i++) work->bound[i] = work->bounds[work->owner[i] * n + i];
+  for (size_t i = 0; i < n; i++)
+    if (work->owner[i] != work->comm->rank) work->bound[i] = INFINITY;
+  gpnn_comm_least(work->comm, n, work->bound);
   status = search(work, metric, list_rows(work, false), false, err);
   return gpnn_comm_agree(work->comm, status, err);
 }

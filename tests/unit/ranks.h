@@ -42,16 +42,27 @@ static void ranks_share(const void *own, size_t n, void *all)
   ranks_hide();
 }
 
-static size_t ranks_least(size_t own)
+static void ranks_least(size_t n, double *numbers)
 {
-  size_t least = own;
-  ranks_show(&own);
-  for (size_t r = 0; r < ranks_size; r++) {
-    size_t other = *(const size_t *)ranks_board[r];
-    if (other < least) least = other;
+  double *least = malloc(n * sizeof *least);
+  ranks_show(numbers);
+  for (size_t i = 0; i < n; i++) {
+    least[i] = numbers[i];
+    for (size_t r = 0; r < ranks_size; r++)
+      if (((const double *)ranks_board[r])[i] < least[i])
+        least[i] = ((const double *)ranks_board[r])[i];
   }
   ranks_hide();
-  return least;
+  memcpy(numbers, least, n * sizeof *least);
+  free(least);
+}
+
+static void ranks_trade(const uint64_t *own, uint64_t *received)
+{
+  ranks_show(own);
+  for (size_t r = 0; r < ranks_size; r++)
+    received[r] = ((const uint64_t *)ranks_board[r])[ranks_own];
+  ranks_hide();
 }
 
 static void ranks_deliver(const struct gpnn_comm *comm, const struct gpnn_message *send,
@@ -69,8 +80,8 @@ static void ranks_stop(void)
 {
 }
 
-static const struct gpnn_comm_ops ranks_ops = {ranks_broadcast, ranks_share, ranks_least,
-                                               ranks_deliver, ranks_stop};
+static const struct gpnn_comm_ops ranks_ops = {ranks_broadcast, ranks_share,   ranks_least,
+                                               ranks_trade,     ranks_deliver, ranks_stop};
 
 struct ranks_thread {
   pthread_t thread;
