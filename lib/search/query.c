@@ -141,6 +141,7 @@ struct request {
   size_t n_queries, k, kept; /* each has k results, of which the first 'kept' exist */
   size_t block;              /* queries answered at a time by a thread */
   const double *queries;
+  const double *within; /* n_queries; NULL: any distance */
   int64_t *rows;
   double *distances;
   struct workspace *workspaces; /* owned; one per thread */
@@ -170,10 +171,14 @@ static enum gpnn_status answer_by_tree(const struct request *request, struct blo
   const struct gpnn_search *search = request->search;
   const struct gpnn_search_points *points = &search->points;
   size_t d = points->d, k = smaller(request->kept, points->n_distinct);
-  const double *queries[GPNN_TREE_QUERIES];
-  for (size_t i = 0; i < block.n; i++)
-    queries[i] = request->queries + (size_t)request->order[block.from + i].row * d;
-  enum gpnn_status status = gpnn_tree_candidates(search->tree, block.n, queries, k,
+  const double *queries[GPNN_TREE_QUERIES] = {NULL};
+  double within[GPNN_TREE_QUERIES] = {0};
+  for (size_t i = 0; i < block.n; i++) {
+    size_t q = (size_t)request->order[block.from + i].row;
+    queries[i] = request->queries + q * d;
+    within[i] = request->within == NULL ? INFINITY : request->within[q];
+  }
+  enum gpnn_status status = gpnn_tree_candidates(search->tree, block.n, queries, within, k,
                                                  &workspace->tree, &workspace->visited, err);
   for (size_t i = 0; i < block.n && status == GPNN_OK; i++) {
     const struct gpnn_tree_scratch *scratch = &workspace->tree.scratch[i];
@@ -247,9 +252,9 @@ static enum gpnn_status answer_all(struct request *request, int threads, size_t 
 }
 
 enum gpnn_status gpnn_search_query_counted(const struct gpnn_search *search, size_t n_queries,
-                                           const double *queries, size_t k, int64_t *rows,
-                                           double *distances, int threads, size_t *visited,
-                                           struct gpnn_error *err)
+                                           const double *queries, const double *within, size_t k,
+                                           int64_t *rows, double *distances, int threads,
+                                           size_t *visited, struct gpnn_error *err)
 {
   if (n_queries == 0 || k == 0) return GPNN_OK;
   if (search->faiss == NULL && search->tree == NULL)
@@ -260,6 +265,7 @@ enum gpnn_status gpnn_search_query_counted(const struct gpnn_search *search, siz
                             .kept = smaller(k, search->points.n),
                             .block = GPNN_TREE_QUERIES,
                             .queries = queries,
+                            .within = within,
                             .rows = rows,
                             .distances = distances};
   enum gpnn_status status = GPNN_OK;
@@ -282,8 +288,8 @@ enum gpnn_status gpnn_search_query(const struct gpnn_search *search, size_t n_qu
                                    double *distances, int threads, struct gpnn_error *err)
 {
   const struct gpnn_search_points *points = &search->points;
-  enum gpnn_status status =
-      gpnn_search_query_counted(search, n_queries, queries, k, rows, distances, threads, NULL, err);
+  enum gpnn_status status = gpnn_search_query_counted(search, n_queries, queries, NULL, k, rows,
+                                                      distances, threads, NULL, err);
   /* The lists visited may hold fewer than k rows.  That is rare: look at every row instead. */
   size_t last = smaller(k, points->n) - 1;
   for (size_t q = 0; q < n_queries && k > 0 && status == GPNN_OK; q++)
@@ -291,4 +297,15 @@ enum gpnn_status gpnn_search_query(const struct gpnn_search *search, size_t n_qu
       status = gpnn_exact_query(points, 1, queries + q * points->d, k, rows + q * k,
                                 distances + q * k, threads, err);
   return status;
+}
+
+enum gpnn_status gpnn_search_query_within(const struct gpnn_search *search, size_t n_queries,
+                                          const double *queries, const double *within, size_t k,
+                                          int64_t *rows, double *distances, int threads,
+                                          struct gpnn_error *err)
+{
+  if (search->tree == NULL)
+    return gpnn_search_query(search, n_queries, queries, k, rows, distances, threads, err);
+  return gpnn_search_query_counted(search, n_queries, queries, within, k, rows, distances, threads,
+                                   NULL, err);
 }

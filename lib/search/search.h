@@ -124,6 +124,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_search_query(const struct gpnn_search *sea
                                                    size_t k, int64_t *rows, double *distances,
                                                    int threads, struct gpnn_error *err);
 
+/* The same, but rows at squared distances above 'within' (n_queries) may be missing, as if there
+ * were fewer rows: that takes less time where few are as near. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_search_query_within(const struct gpnn_search *search,
+                                                          size_t n_queries, const double *queries,
+                                                          const double *within, size_t k,
+                                                          int64_t *rows, double *distances,
+                                                          int threads, struct gpnn_error *err);
+
 /* The metric; see the top of this file. */
 struct gpnn_search_metric {
   const double *lengthscale; /* d, or NULL: all 1 */

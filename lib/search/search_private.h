@@ -265,17 +265,16 @@ size_t gpnn_tree_leaf(const struct gpnn_tree *tree, const double *query,
 /*
  * Writes to workspace->scratch[q].rows all rows that may be among the 'k' nearest, 0 < k <= n, of
  * query q < n_queries <= GPNN_TREE_QUERIES, and sets 'found' there: at least k, and if the reach
- * is 1 all that single precision cannot rule out.  Adds the rows looked at to '*visited'.
- * GPNN_ENOMEM.
+ * is 1 all that single precision cannot rule out.  Of rows at squared distances above 'within'
+ * (n_queries; NULL: none) there may be fewer.  Adds the rows looked at to '*visited'.  GPNN_ENOMEM.
  *
  * Each query walks through the tree by itself, unless the reach is 1 and the first had to look at
  * much of the tree: then all go through the leaves together.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_tree_candidates(const struct gpnn_tree *tree,
-                                                      size_t n_queries,
-                                                      const double *const *queries, size_t k,
-                                                      struct gpnn_tree_workspace *workspace,
-                                                      size_t *visited, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_tree_candidates(const struct gpnn_tree *tree, size_t n_queries, const double *const *queries,
+                     const double *within, size_t k, struct gpnn_tree_workspace *workspace,
+                     size_t *visited, struct gpnn_error *err);
 
 /* ---- faiss -------------------------------------------------------------------------------- */
 
@@ -383,13 +382,12 @@ struct gpnn_search {
 
 /* ---- query.c ---- */
 
-/* gpnn_search_query() as the engine answers, which under ivf may lack rows; adds to '*visited',
- * unless it is NULL, the rows that lists or a tree looked at. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_search_query_counted(const struct gpnn_search *search,
-                                                           size_t n_queries, const double *queries,
-                                                           size_t k, int64_t *rows,
-                                                           double *distances, int threads,
-                                                           size_t *visited, struct gpnn_error *err);
+/* gpnn_search_query_within() as the engine answers, which under ivf may lack rows; adds to
+ * '*visited', unless it is NULL, the rows that lists or a tree looked at. */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_search_query_counted(const struct gpnn_search *search, size_t n_queries, const double *queries,
+                          const double *within, size_t k, int64_t *rows, double *distances,
+                          int threads, size_t *visited, struct gpnn_error *err);
 
 /* ---- tune.c ---- */
 

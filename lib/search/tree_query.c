@@ -127,6 +127,13 @@ static float bound_for(const struct gpnn_tree_traversal *traversal, float kth)
   return bound < FLT_MAX ? (float)bound : FLT_MAX;
 }
 
+static void set_bound(struct gpnn_tree_traversal *traversal, float bound)
+{
+  double reach = traversal->tree->reach;
+  traversal->bound = bound;
+  traversal->box_bound = bound < FLT_MAX ? (float)(reach * reach) * bound : FLT_MAX;
+}
+
 /* Lowers the bound and drops the rows beyond it. */
 static void tighten(struct gpnn_tree_traversal *traversal)
 {
@@ -137,9 +144,7 @@ static void tighten(struct gpnn_tree_traversal *traversal)
   memcpy(scratch->spare, distances, traversal->n * sizeof *distances);
   float bound = bound_for(
       traversal, gpnn_nearest_select_float(traversal->n, scratch->spare, traversal->k - 1));
-  if (bound < traversal->bound) traversal->bound = bound;
-  traversal->box_bound =
-      (float)(traversal->tree->reach * traversal->tree->reach) * traversal->bound;
+  set_bound(traversal, bound < traversal->bound ? bound : traversal->bound);
   for (size_t i = 0; i < traversal->n; i++) {
     distances[kept] = distances[i];
     positions[kept] = positions[i];
@@ -260,11 +265,18 @@ static bool walk(struct gpnn_tree_traversal *traversal)
   return true;
 }
 
-/* Starts 'query' and looks at up to 'most_blocks' blocks; false without memory. */
+/* A query, and how far from it rows are of use, squared. */
+struct sought {
+  const double *query;
+  double within;
+};
+
+/* Starts a query and looks at up to 'most_blocks' blocks; false without memory. */
 static bool start(struct gpnn_tree_traversal *traversal, const struct gpnn_tree *tree,
-                  const double *query, size_t k, size_t most_blocks,
+                  struct sought sought, size_t k, size_t most_blocks,
                   struct gpnn_tree_scratch *scratch)
 {
+  const float rounding = 1 + 0x1p-20F;
   if (!scratch_init(tree, k, scratch)) return false;
   traversal->tree = tree;
   traversal->loops = gpnn_tree_loops();
@@ -273,8 +285,10 @@ static bool start(struct gpnn_tree_traversal *traversal, const struct gpnn_tree 
   traversal->limit = limit_for(k);
   traversal->n = traversal->n_blocks = traversal->height = 0;
   traversal->most_blocks = most_blocks;
-  traversal->bound = traversal->box_bound = FLT_MAX;
-  traversal->norm = gpnn_float_frame_apply(&tree->frame, query, scratch->query);
+  traversal->norm = gpnn_float_frame_apply(&tree->frame, sought.query, scratch->query);
+  double within = sought.within * tree->frame.scale * tree->frame.scale;
+  set_bound(traversal,
+            within < FLT_MAX / 2 ? bound_for(traversal, (float)within * rounding) : FLT_MAX);
   open_group(traversal, tree->n_levels - 1, 0);
   return walk(traversal);
 }
@@ -387,25 +401,26 @@ static struct budget budget_of(const struct gpnn_tree *tree, size_t n_queries, s
 }
 
 static bool find_all(const struct gpnn_tree *tree, size_t n_queries, const double *const *queries,
-                     size_t k, struct gpnn_tree_workspace *workspace)
+                     const double *within, size_t k, struct gpnn_tree_workspace *workspace)
 {
   struct budget budget = budget_of(tree, n_queries, k);
   struct company company = {0};
   for (size_t q = 0; q < n_queries; q++) {
     struct gpnn_tree_traversal *traversal = &workspace->traversals[q];
     size_t most = q == 0 ? budget.first : company.n > 0 ? budget.others : SIZE_MAX;
-    if (!start(traversal, tree, queries[q], k, most, &workspace->scratch[q])) return false;
+    const struct sought sought = {queries[q], within == NULL ? INFINITY : within[q]};
+    if (!start(traversal, tree, sought, k, most, &workspace->scratch[q])) return false;
     if (traversal->height > 0) company.members[company.n++] = traversal;
   }
   return visit_all_together(&company);
 }
 
 enum gpnn_status gpnn_tree_candidates(const struct gpnn_tree *tree, size_t n_queries,
-                                      const double *const *queries, size_t k,
+                                      const double *const *queries, const double *within, size_t k,
                                       struct gpnn_tree_workspace *workspace, size_t *visited,
                                       struct gpnn_error *err)
 {
-  if (!find_all(tree, n_queries, queries, k, workspace))
+  if (!find_all(tree, n_queries, queries, within, k, workspace))
     return gpnn_fail_memory(err, "for a search");
   for (size_t q = 0; q < n_queries; q++) {
     const struct gpnn_tree_traversal *traversal = &workspace->traversals[q];

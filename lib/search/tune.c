@@ -84,11 +84,12 @@ static enum gpnn_status find_truth(struct trial *trial, const struct gpnn_search
   size_t n_visited = 0;
   const struct gpnn_search_points *points = &search->points;
   enum gpnn_status status =
-      search->tree != NULL ? gpnn_search_query_counted(search, trial->n_queries, trial->queries,
-                                                       trial->k, trial->rows, trial->distances,
-                                                       trial->threads, &n_visited, err)
-                           : gpnn_exact_query(points, trial->n_queries, trial->queries, trial->k,
-                                              trial->rows, trial->distances, trial->threads, err);
+      search->tree != NULL
+          ? gpnn_search_query_counted(search, trial->n_queries, trial->queries, NULL, trial->k,
+                                      trial->rows, trial->distances, trial->threads, &n_visited,
+                                      err)
+          : gpnn_exact_query(points, trial->n_queries, trial->queries, trial->k, trial->rows,
+                             trial->distances, trial->threads, err);
   for (size_t i = 0; i < trial->n_queries && status == GPNN_OK; i++)
     trial->farthest[i] = trial->distances[i * trial->k + trial->k - 1];
   *visited = (double)n_visited / (double)trial->n_queries / (double)points->n_distinct;
@@ -104,8 +105,8 @@ static enum gpnn_status measure(struct trial *trial, struct gpnn_search *search,
   enum gpnn_status status = gpnn_search_set_effort(search, effort, err);
   if (status == GPNN_OK)
     status =
-        gpnn_search_query_counted(search, trial->n_queries, trial->queries, trial->k, trial->rows,
-                                  trial->distances, trial->threads, &visited, err);
+        gpnn_search_query_counted(search, trial->n_queries, trial->queries, NULL, trial->k,
+                                  trial->rows, trial->distances, trial->threads, &visited, err);
   if (status != GPNN_OK) return status;
   /* By distance, so that any of several equally near rows counts as found. */
   for (size_t i = 0; i < n_truth; i++) hits += trial->distances[i] <= trial->farthest[i / trial->k];

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/compare.h"
 #include "base/memory.h"
 #include "linalg/arrays.h"
 #include "search/nearest.h"
@@ -33,6 +32,7 @@ struct work {
   size_t *solver;        /* batch->n */
   double *distance;      /* batch->n: squared, of this rank's box */
   double *bound;         /* batch->n: squared, of the farthest neighbours */
+  double *within;        /* batch->n: the bounds of those that are asked for */
   size_t *row;           /* batch->n: those that are asked for */
   double *x;             /* batch->n by d: them */
   struct needed *needed; /* comm->size */
@@ -46,9 +46,9 @@ static enum gpnn_status work_init(struct work *work, struct gpnn_error *err)
   size_t n = work->batch->n, size = work->comm->size, d = work->task->channel.dataset->d;
   work->arrays = GPNN_ARRAYS(GPNN_ARRAY(work->owner, n + size, 1), GPNN_ARRAY(work->solver, n, 1),
                              GPNN_ARRAY(work->distance, n, 1), GPNN_ARRAY(work->bound, n, 1),
-                             GPNN_ARRAY(work->row, n, 1), GPNN_ARRAY(work->x, n, d),
-                             GPNN_ARRAY(work->needed, size, 1), GPNN_ARRAY(work->send, size, 1),
-                             GPNN_ARRAY(work->receive, size, 1));
+                             GPNN_ARRAY(work->within, n, 1), GPNN_ARRAY(work->row, n, 1),
+                             GPNN_ARRAY(work->x, n, d), GPNN_ARRAY(work->needed, size, 1),
+                             GPNN_ARRAY(work->send, size, 1), GPNN_ARRAY(work->receive, size, 1));
   return work->arrays != NULL ? GPNN_OK : gpnn_fail_memory(err, "for a batch");
 }
 
@@ -186,12 +186,14 @@ static enum gpnn_status search(struct work *work, const struct gpnn_shard_metric
   enum gpnn_status status =
       rows == NULL || distances == NULL ? gpnn_fail_memory(err, "for neighbours") : GPNN_OK;
   work->asked += n;
-  for (size_t q = 0; q < n; q++)
+  for (size_t q = 0; q < n; q++) {
     memcpy(work->x + q * d, work->batch->x + work->row[q] * d, d * sizeof *work->x);
+    work->within[q] = is_owner ? INFINITY : work->bound[work->row[q]];
+  }
   for (size_t from = 0; from < n && status == GPNN_OK; from += TOGETHER) {
     size_t part = n - from < TOGETHER ? n - from : TOGETHER;
-    status = gpnn_search_query(metric->search, part, work->x + from * d, k, rows, distances,
-                               work->task->options.threads, err);
+    status = gpnn_search_query_within(metric->search, part, work->x + from * d, work->within + from,
+                                      k, rows, distances, work->task->options.threads, err);
     if (status == GPNN_OK)
       status = note(work, (struct found){work->row + from, part, k, rows, distances},
                     is_owner ? metric->neighbours : 0, err);
@@ -249,42 +251,55 @@ static struct parcel open_parcel(const struct gpnn_message *message, size_t widt
   return parcel;
 }
 
-/* Packs the rows that rank 'r' needs, each once, and their links. */
+/* Sorts 'n' of the 'order', whose distances are numbers of rows, which are whole, and drops those
+ * that are there already; returns how many are left.  'spare' has room for n. */
+static size_t sort_numbers(size_t n, struct gpnn_neighbour *order, struct gpnn_neighbour *spare)
+{
+  size_t kept = 0;
+  gpnn_nearest_sort(n, order, spare);
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || order[i].distance > order[kept - 1].distance) order[kept++] = order[i];
+  return kept;
+}
+
+/* Packs the rows that rank 'r' needs, each once, by their numbers, and their links. */
 static enum gpnn_status pack(struct work *work, size_t r, struct gpnn_error *err)
 {
   const struct gpnn_dataset *data = work->task->channel.dataset;
-  struct needed *needed = &work->needed[r];
-  size_t width = gpnn_rows_width(data), n = 0;
+  const struct needed *needed = &work->needed[r];
+  const size_t width = gpnn_rows_width(data);
   struct parcel parcel = {.n_links = needed->links == NULL ? 0 : needed->n};
-  if (needed->n > 0) qsort(needed->rows, needed->n, sizeof *needed->rows, gpnn_compare_uint64s);
+  struct gpnn_message *message = &work->send[r];
+  struct gpnn_neighbour *order = gpnn_alloc(needed->n, 2, sizeof *order);
+  if (order == NULL) return gpnn_fail_memory(err, "for neighbours");
   for (size_t i = 0; i < needed->n; i++)
-    if (i == 0 || needed->rows[i] != needed->rows[n - 1]) needed->rows[n++] = needed->rows[i];
-  parcel.n_rows = n;
+    order[i] = (struct gpnn_neighbour){(double)needed->rows[i], (int64_t)needed->rows[i]};
+  size_t n = parcel.n_rows = sort_numbers(needed->n, order, order + needed->n);
   size_t rows_bytes = n * width * sizeof(double),
          links_bytes = parcel.n_links * sizeof(struct link);
-  struct gpnn_message *message = &work->send[r];
   *message = (struct gpnn_message){.length = sizeof parcel + rows_bytes + links_bytes};
   message->bytes = malloc(message->length);
-  if (message->bytes == NULL) return gpnn_fail_memory(err, "for neighbours");
-  memcpy(message->bytes, &parcel, sizeof parcel);
-  double *packed = (double *)(void *)(message->bytes + sizeof parcel);
-  for (size_t i = 0; i < n; i++)
-    gpnn_rows_pack(data, needed->rows[i], (double)work->task->shard->number[needed->rows[i]],
-                   packed + i * width);
-  if (links_bytes > 0) memcpy(packed + n * width, needed->links, links_bytes);
-  return GPNN_OK;
+  if (message->bytes != NULL) {
+    memcpy(message->bytes, &parcel, sizeof parcel);
+    double *packed = (double *)(void *)(message->bytes + sizeof parcel);
+    for (size_t i = 0; i < n; i++)
+      gpnn_rows_pack(data, (size_t)order[i].row, (double)work->task->shard->number[order[i].row],
+                     packed + i * width);
+    if (links_bytes > 0) memcpy(packed + n * width, needed->links, links_bytes);
+  }
+  free(order);
+  return message->bytes != NULL ? GPNN_OK : gpnn_fail_memory(err, "for neighbours");
 }
 
-static int compare_packed(const void *a, const void *b)
+/* Lists packed rows by their numbers, and returns how many they are; 'first' is the number of the
+ * first of them in 'list'. */
+static size_t list_packed(size_t n, size_t width, const double *packed, size_t first,
+                          const double **list, struct gpnn_neighbour *order)
 {
-  const double *const *p = a, *const *q = b;
-  return **p < **q ? -1 : **p > **q;
-}
-
-/* Lists packed rows, and returns how many they are. */
-static size_t list_packed(size_t n, size_t width, const double *packed, const double **list)
-{
-  for (size_t i = 0; i < n; i++) list[i] = packed + i * width;
+  for (size_t i = 0; i < n; i++) {
+    list[first + i] = packed + i * width;
+    order[first + i] = (struct gpnn_neighbour){packed[i * width], (int64_t)(first + i)};
+  }
   return n;
 }
 
@@ -292,25 +307,25 @@ enum gpnn_status gpnn_shard_unite(const struct gpnn_shard_task *task, size_t n_m
                                   const struct gpnn_message *messages, struct gpnn_rows *rows,
                                   struct gpnn_error *err)
 {
-  size_t width = gpnn_rows_width(task->channel.dataset), n = task->n_fixed, unique = 0, at;
-  const double *packed = NULL;
+  size_t width = gpnn_rows_width(task->channel.dataset), n = task->n_fixed, at;
+  const double *packed = NULL, **list;
   const struct link *links;
+  struct gpnn_neighbour *order, *spare;
   for (size_t r = 0; r < n_messages; r++)
     n += open_parcel(&messages[r], width, &packed, &links).n_rows;
-  const double **list = gpnn_alloc(n, 1, sizeof(const double *));
-  if (list == NULL) return gpnn_fail_memory(err, "for neighbours");
-  at = list_packed(task->n_fixed, width, task->fixed, list);
+  struct gpnn_arrays *arrays =
+      GPNN_ARRAYS(GPNN_ARRAY(list, n, 1), GPNN_ARRAY(order, n, 1), GPNN_ARRAY(spare, n, 1));
+  if (arrays == NULL) return gpnn_fail_memory(err, "for neighbours");
+  at = list_packed(task->n_fixed, width, task->fixed, 0, list, order);
   for (size_t r = 0; r < n_messages; r++) {
     size_t n_rows = open_parcel(&messages[r], width, &packed, &links).n_rows;
-    at += list_packed(n_rows, width, packed, list + at);
+    at += list_packed(n_rows, width, packed, at, list, order);
   }
-  qsort(list, n, sizeof *list, compare_packed);
-  for (size_t i = 0; i < n; i++)
-    if (i == 0 || *list[i] != *list[unique - 1]) list[unique++] = list[i];
-  enum gpnn_status status = gpnn_rows_new(rows, task->channel.dataset, unique, err);
-  for (size_t i = 0; i < unique && status == GPNN_OK; i++) gpnn_rows_set(rows, i, list[i]);
+  n = sort_numbers(n, order, spare);
+  enum gpnn_status status = gpnn_rows_new(rows, task->channel.dataset, n, err);
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) gpnn_rows_set(rows, i, list[order[i].row]);
   if (status == GPNN_OK) rows->dataset.is_partial = true; /* the search is that of all rows */
-  free(list);
+  gpnn_arrays_free(arrays);
   return status;
 }
 

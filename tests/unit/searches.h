@@ -55,8 +55,8 @@ static inline struct answers query_counted(const struct gpnn_search *search, siz
                                            const double *queries, size_t k, int threads)
 {
   struct answers found = make_answers(n, k);
-  assert_ok(gpnn_search_query_counted(search, n, queries, k, found.rows, found.distances, threads,
-                                      &found.visited, &err));
+  assert_ok(gpnn_search_query_counted(search, n, queries, NULL, k, found.rows, found.distances,
+                                      threads, &found.visited, &err));
   return found;
 }
 

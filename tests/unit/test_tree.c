@@ -41,6 +41,41 @@ static void queries_together_find_what_each_does(void **state)
   free(queries);
 }
 
+/* Of any rows that are as near, the same are found; large and small units, and few and many
+ * columns, of which many let queries go through the leaves together. */
+static void a_bound_leaves_out_rows_beyond_it_alone(void **state)
+{
+  (void)state;
+  enum { N = 6001, Q = 203, K = 20 };
+  static const size_t widths[] = {2, 70};
+  static const double units[] = {1e-9, 1, 3e7};
+  for (size_t w = 0; w < 2; w++)
+    for (size_t u = 0; u < 3; u++) {
+      size_t d = widths[w], n_out = 0, n_in = 0;
+      double *x = normal_rows(N, d, 50), *queries = normal_rows(Q, d, 51), within[Q];
+      for (size_t i = 0; i < N * d; i++) x[i] = units[u] * round(20 * x[i]);
+      for (size_t i = 0; i < Q * d; i++) queries[i] *= 20 * units[u];
+      struct gpnn_search *tree = build(GPNN_SEARCH_TREE, N, d, x, K, 1, NULL);
+      struct answers all = query(tree, Q, queries, K, 1), near = make_answers(Q, K);
+      for (size_t q = 0; q < Q; q++)
+        within[q] = q % 20 == 0 ? INFINITY : all.distances[q * K + q % 20];
+      assert_ok(gpnn_search_query_within(tree, Q, queries, within, K, near.rows, near.distances, 2,
+                                         &err));
+      for (size_t i = 0; i < Q * K; i++) {
+        bool is_in = all.distances[i] <= within[i / K];
+        if (is_in || near.rows[i] >= 0) assert_int_equal(near.rows[i], all.rows[i]);
+        n_out += near.rows[i] < 0;
+        n_in += is_in;
+      }
+      assert_true(n_out > Q && n_in > Q * K / 4);
+      release(all);
+      release(near);
+      gpnn_search_free(tree);
+      free(x);
+      free(queries);
+    }
+}
+
 /* Queries together see what each does, unless all rows are too far away from all of them. */
 static void check_together(size_t d, const float *block, const double *random)
 {
@@ -169,6 +204,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_tree_of_any_size_equals_brute_force),
+      cmocka_unit_test(a_bound_leaves_out_rows_beyond_it_alone),
       cmocka_unit_test(queries_together_find_what_each_does),
       cmocka_unit_test(the_loops_of_this_machine_equal_the_portable_ones),
       cmocka_unit_test(a_tree_of_other_rows_is_refused),
