@@ -485,23 +485,28 @@ static enum gpnn_status solve_share(struct work *work, struct gpnn_message *mess
   return status;
 }
 
-/* Puts what rank 'r' has solved where it belongs. */
-static void scatter(const struct work *work, size_t r, struct gpnn_latent *latent,
-                    struct gpnn_counts *counts, struct gpnn_sharded_counts *all)
+/* Puts what all ranks have solved where it belongs. */
+static void scatter(struct work *work, struct gpnn_latent *latent, struct gpnn_counts *counts,
+                    struct gpnn_sharded_counts *all)
 {
-  struct answer answer;
-  const unsigned char *bytes = work->receive[r].bytes;
-  memcpy(&answer, bytes, sizeof answer);
-  const double *values = (const double *)(const void *)(bytes + sizeof answer);
+  size_t size = work->comm->size, *at = work->owner; /* for each rank, its next number; scratch */
   double **arrays[GPNN_SHARD_ARRAYS];
   gpnn_shard_latent_arrays(latent, arrays);
+  memset(at, 0, size * sizeof *at);
   for (size_t a = 0; a < GPNN_SHARD_ARRAYS; a++)
-    for (size_t i = 0; i < work->batch->n && (work->batch->wanted >> a & 1U); i++)
-      if (work->solver[i] == r) (*arrays[a])[i] = *values++;
-  counts->n_clamped += answer.counts.n_clamped;
-  gpnn_jitter_note(&counts->jitter, answer.counts.jitter.n, answer.counts.jitter.most);
-  all->n_asked += answer.asked;
-  all->n_sent += answer.sent;
+    for (size_t i = 0; i < work->batch->n && (work->batch->wanted >> a & 1U); i++) {
+      size_t r = work->solver[i];
+      const unsigned char *values = work->receive[r].bytes + sizeof(struct answer);
+      (*arrays[a])[i] = ((const double *)(const void *)values)[at[r]++];
+    }
+  for (size_t r = 0; r < size; r++) {
+    struct answer answer;
+    memcpy(&answer, work->receive[r].bytes, sizeof answer);
+    counts->n_clamped += answer.counts.n_clamped;
+    gpnn_jitter_note(&counts->jitter, answer.counts.jitter.n, answer.counts.jitter.most);
+    all->n_asked += answer.asked;
+    all->n_sent += answer.sent;
+  }
 }
 
 static enum gpnn_status predict(struct work *work, struct gpnn_latent *latent,
@@ -519,8 +524,7 @@ static enum gpnn_status predict(struct work *work, struct gpnn_latent *latent,
   if (status == GPNN_OK) status = gpnn_comm_agree(comm, solve_share(work, work->send, err), err);
   gpnn_messages_release(comm->size, work->receive);
   if (status == GPNN_OK) status = gpnn_comm_exchange(comm, work->send, work->receive, err);
-  for (size_t r = 0; r < comm->size && status == GPNN_OK && comm->rank == 0; r++)
-    scatter(work, r, latent, counts, all);
+  if (status == GPNN_OK && comm->rank == 0) scatter(work, latent, counts, all);
   return status;
 }
 
