@@ -328,6 +328,17 @@ words_of() {
   examples_of man/gpnn-nightly.7
 }
 
+@test "the examples of gpnn-scale(7)" {
+  need_ranks
+  examples_of man/gpnn-scale.7
+}
+
+@test "the table of gpnn-scale(7) is what its program predicts" {
+  "$GPNN_ROOT/scripts/experiments/scale" predict | sed 1d >predicted.tsv
+  (($(wc -l <predicted.tsv) == 15))
+  grep '^1e[0-9]*' "$GPNN_ROOT/man/gpnn-scale.7" | cmp predicted.tsv -
+}
+
 @test "the examples of gpnn-speed(7)" {
   examples_of man/gpnn-speed.7
 }

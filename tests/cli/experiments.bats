@@ -380,3 +380,17 @@ divide() {
   grep -q -- '--seeds N' <<<"$output"
   assert_fails 2 'no function h: g, ishigami or oakley' "$experiments/sensitivity" h
 }
+
+@test "what ranks take is measured, and predicted from that" {
+  need_ranks
+  [[ -x /usr/bin/time ]] || skip 'no GNU time'
+  "$experiments/scale" measure --rows 2000,6000 --inputs 2 --neighbours 5 --queries 500 >scale.tsv
+  # Each has all columns, and four ranks have a quarter of the rows each.
+  assert_equal "$(awk -F '\t' 'NF == 17' scale.tsv | wc -l)" 7
+  awk -F '\t' '$1 == 6000 { bytes[$4] = $10; asked[$4] = $16 }
+    END { exit !(bytes[4] < 0.4 * bytes[1] && asked[1] == 1 && asked[4] > 1 && asked[4] < 2) }' scale.tsv
+  assert_equal "$("$experiments/scale" check scale.tsv | wc -l)" 7
+  assert_equal "$("$experiments/scale" predict --inputs 2 scale.tsv | wc -l)" 16
+  assert_fails 2 'no such option' "$experiments/scale" measure --what 3
+  assert_fails 2 'are needed' "$experiments/scale" predict --inputs 3 scale.tsv
+}
