@@ -17,9 +17,10 @@ static bool resolve(const struct cli *cli, void *arguments)
 }
 
 static enum gpnn_status run_on(const struct cli *cli, const struct open_maker *maker,
-                               void *arguments, struct gpnn_error *err)
+                               size_t n_ranks, void *arguments, struct gpnn_error *err)
 {
   struct calibrate_arguments *a = arguments;
+  (void)n_ranks;
   a->maker = maker;
   return calibrate_run(cli, a, err);
 }

@@ -24,9 +24,9 @@ int mpi_predict(int argc, char **argv);
 
 /* ---- serve.c: a tool on rank 0, whose models ask all ranks that have a shard ----------------- */
 
-/* Runs a tool whose first operand is an index, with models by 'maker'. */
+/* Runs a tool whose first operand is an index, with models by 'maker' of so many ranks. */
 typedef enum gpnn_status mpi_tool(const struct cli *cli, const struct open_maker *maker,
-                                  void *arguments, struct gpnn_error *err);
+                                  size_t n_ranks, void *arguments, struct gpnn_error *err);
 
 /* Opens the shards of the folder that is the first operand, and runs the tool on rank 0, which the
  * others serve.  Outcomes are those of the tool, and of gpnn_shard_open(). */

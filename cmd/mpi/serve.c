@@ -48,7 +48,7 @@ static enum gpnn_status make(const struct open_maker *maker, struct gpnn_model *
 
 /* Runs the tool on the index of the first shard, which has all but the rows. */
 static enum gpnn_status run_first(const struct cli *cli, struct gpnn_server *server, mpi_tool *tool,
-                                  void *arguments, struct gpnn_error *err)
+                                  size_t n_ranks, void *arguments, struct gpnn_error *err)
 {
   const struct maker maker = {{make}, server};
   char *operands[2] = {gpnn_shard_path(cli_operand(cli, 0), 0, "gpi"), NULL};
@@ -56,7 +56,7 @@ static enum gpnn_status run_first(const struct cli *cli, struct gpnn_server *ser
   if (operands[0] == NULL) return gpnn_fail_memory(err, "for a shard");
   if (cli->n_operands > 1) operands[1] = cli->operands[1];
   first.operands = operands;
-  enum gpnn_status status = tool(&first, &maker.of, arguments, err);
+  enum gpnn_status status = tool(&first, &maker.of, n_ranks, arguments, err);
   const struct gpnn_sharded_counts counts = gpnn_sharded_counts(server);
   if (status == GPNN_OK && counts.n_rows > 0)
     cli_note(cli, "%.3f ranks asked a row, and %.0f bytes of training rows sent",
@@ -79,7 +79,7 @@ enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, void *argument
     status = gpnn_comm_agree(&comm, gpnn_server_new(&server, &shard, cli->threads, err), err);
   if (status == GPNN_OK && comm.rank > 0) gpnn_sharded_serve(server);
   if (status == GPNN_OK && comm.rank == 0) {
-    status = run_first(cli, server, tool, arguments, err);
+    status = run_first(cli, server, tool, comm.size, arguments, err);
     gpnn_server_dismiss(server);
   }
   gpnn_server_free(server);

@@ -191,7 +191,7 @@ machines() {
     '2 mixed 1 mixed/1.gpi: not the shard that the manifest names: shards of two runs are mixed' \
     '2 none 0 none/manifest: no shards of gpnn-mpi index, or none that this rank can see: No such'; do
     read -r n folder rank message <<<"$case"
-    for mode in 'fit' 'calibrate -p t.par' 'predict -p t.par'; do
+    for mode in 'fit' 'predict -p t.par'; do
       status=0
       # shellcheck disable=SC2086
       ranks "$n" $mode -o out.tsv "$folder" <test.tsv 2>err.txt || status=$?
