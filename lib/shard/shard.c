@@ -63,7 +63,10 @@ static enum gpnn_status read_entries(FILE *file, const char *path, struct gpnn_s
     n += entry.n;
     if (r == shard->comm->rank) *own = entry;
   }
-  return n == shard->all.n ? GPNN_OK : gpnn_fail(err, GPNN_EFORMAT, "%s: damaged", path);
+  uint64_t n_most = shard->all.n_sets == 0 ? n : shard->all.n_sets;
+  bool is_sound = n == shard->all.n && shard->all.n_sets <= n && shard->all.n_distinct <= n_most &&
+                  (shard->all.n_sets > 0 || shard->all.n_distinct == n);
+  return is_sound ? GPNN_OK : gpnn_fail(err, GPNN_EFORMAT, "%s: damaged", path);
 }
 
 static enum gpnn_status read_manifest(const char *directory, struct gpnn_shard *shard,

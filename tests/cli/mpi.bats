@@ -185,10 +185,12 @@ machines() {
   cp -r shards gone && rm gone/1.gpi
   cp -r shards mixed && cp other/1.* mixed
   cp -r shards none && rm none/manifest
+  cp -r shards less && sed -i 's/distinct 2/distinct 3/' less/manifest
   for case in '3 shards 0 shards/manifest: the shards of 2 ranks, but 3 are running: use mpirun -n 2' \
     '2 cut 1 cut/1.gpi: truncated: ' '2 few 1 few/1.rows: truncated, damaged, or of another run' \
     '2 gone 1 gone/1.gpi: cannot be opened: No such file or directory' \
     '2 mixed 1 mixed/1.gpi: not the shard that the manifest names: shards of two runs are mixed' \
+    '2 less 0 less/manifest: damaged' \
     '2 none 0 none/manifest: no shards of gpnn-mpi index, or none that this rank can see: No such'; do
     read -r n folder rank message <<<"$case"
     for mode in 'fit' 'predict -p t.par'; do
