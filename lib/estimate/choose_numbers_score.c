@@ -375,12 +375,8 @@ void gpnn_numbers_choose_neighbours(struct gpnn_choice *c)
 {
   struct gpnn_choose_trial *trial = gpnn_choice_best(c);
   struct gpnn_candidate *fewest = &c->report->fewest;
-  /* The most to give up for speed, however uncertain the scores, of the score and of the error.
-   * Where as many rows as those of the training take minutes to predict, that is worth it even
-   * where the scores are certain. */
-  const double minutes = 4e7;
-  bool is_dear = (double)c->whole->n * (double)counts_of(c, trial)[trial->best] >= minutes;
-  const double most = is_dear ? 0.02 : 0.01, most_error = is_dear ? 0.02 : 0.005;
+  /* The most to give up for speed, however uncertain the scores, of the score and of the error. */
+  const double most = 0.01, most_error = 0.005;
   bool is_scaled = c->options->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
   size_t best = trial->best, i = c->options->like == NULL ? 0 : best;
   for (; i < best; i++) {
@@ -388,7 +384,7 @@ void gpnn_numbers_choose_neighbours(struct gpnn_choice *c)
     if (isnan(trial->score[i])) continue;
     if (is_scaled && trial->rmse[i] > (1 + most_error) * trial->rmse[best]) continue;
     double worse = gpnn_mean_difference(c->n, loss + i * c->n, loss + best * c->n, &standard_error);
-    if (worse <= (is_dear ? most : fmin(standard_error, most))) break;
+    if (worse <= fmin(standard_error, most)) break;
   }
   *fewest = trial->candidate;
   fewest->neighbours = counts_of(c, trial)[i];
