@@ -510,6 +510,7 @@ static void errors_are_compared_with_those_of_predictions_from_all_cells(void **
   (void)state;
   struct fixture f;
   const struct gpnn_grid_choose_options options = {.seed = 3, .threads = 2};
+  const struct gpnn_grid_law law = {.factor = 1};
   struct gpnn_grid_comparison compared;
   double nearby = 0;
   make(&f, trailing);
@@ -532,13 +533,44 @@ static void errors_are_compared_with_those_of_predictions_from_all_cells(void **
                                        gpnn_grid_nearby_usual, &err));
     nearby += pow(found.y[0] - found.mean[0], 2) / found.variance[0];
   }
-  assert_ok(gpnn_grid_choice_compare_all(&choice, &compared, &err));
+  assert_ok(gpnn_grid_choice_compare_all(&choice, &law, &compared, &err));
   double exact = sum_dense(&f);
   assert_true(exact / nearby > 1.1);
   assert_near(compared.ratio, exact / nearby, 0.07 * exact / nearby);
   const double n = (double)f.grid.n_cells;
-  assert_near(compared.factor, exact / n, 0.07 * exact / n);
+  assert_near(compared.nearby, nearby / n, 1e-9);
   release(&f);
+}
+
+/* Of draws of Student's t a few are enormous, and their mean square says little of the scale. */
+static void few_outliers_do_not_decide_how_large_errors_are(void **state)
+{
+  (void)state;
+  enum { N = 2000 };
+  const struct gpnn_grid_law normal = {.factor = 1},
+                             student = {
+                                 .likelihood = GPNN_LIKELIHOOD_LOCAL,
+                                 .degrees = 3,
+                                 .scale = {.factor = 0.4, .term[GPNN_SCALE_MEAN] = {0.5, -1, 1}}};
+  struct gpnn_rng rng;
+  double square[N], mean = 0;
+  gpnn_rng_init(&rng, 2, GPNN_RNG_TEST);
+  for (size_t i = 0; i < N; i++) {
+    double chi2 = 0;
+    for (int k = 0; k < 3; k++) chi2 += pow(gpnn_rng_normal(&rng), 2);
+    square[i] = 1.7 * pow(gpnn_rng_normal(&rng), 2) / (chi2 / 3);
+    mean += square[i] / N;
+  }
+  assert_near(gpnn_grid_law_size(&normal, N, square), mean, 1e-9);
+  assert_near(gpnn_grid_law_size(&student, N, square), 1.7, 0.15);
+  square[0] = 1e9;
+  assert_near(gpnn_grid_law_size(&student, N, square), 1.7, 0.15);
+  for (size_t i = 0; i < N; i++) square[i] = 0;
+  assert_near(gpnn_grid_law_size(&student, N, square), 0, 0);
+  /* Relative to what the scale makes of the mean, which is clipped, and not to its factor. */
+  assert_near(gpnn_grid_law_relative(&student, 0.6), exp(0.3), 1e-12);
+  assert_near(gpnn_grid_law_relative(&student, 7), exp(0.5), 1e-12);
+  assert_near(gpnn_grid_law_relative(&normal, 7), 1, 0);
 }
 
 int main(void)
@@ -559,6 +591,7 @@ int main(void)
       cmocka_unit_test(tasks_of_few_cells_hide_one_piece),
       cmocka_unit_test(crossfitted_predictions_do_not_know_their_cells),
       cmocka_unit_test(errors_are_compared_with_those_of_predictions_from_all_cells),
+      cmocka_unit_test(few_outliers_do_not_decide_how_large_errors_are),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

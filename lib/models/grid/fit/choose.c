@@ -486,19 +486,19 @@ static enum gpnn_status choose(struct gpnn_grid_choice *choice,
  * another one's holes keeps its own, and is poorer than either, so the factor of single cells
  * counts, too: by as much as cells held out are as well known as these.  It does not if a pattern
  * was asked for, or if estimates have seen the single cells and may know them too well, as those of
- * tasks.  Means of squares tell nothing where these have no variance themselves. */
+ * tasks.  'size' is that of the errors of cells held out.  Where the tails are so heavy that
+ * squares of these have no variance, hardly any error tells of the ratio. */
 static double ratio_of(const struct gpnn_grid_choice *choice, const struct gpnn_grid_law *law,
-                       const struct gpnn_grid_comparison *found)
+                       double size, const struct gpnn_grid_comparison *found)
 {
   const double least_degrees = 4;
   const struct gpnn_grid_score *score = &choice->best.score;
   bool is_open = choice->options->holdout == GPNN_GRID_HOLDOUT_AUTO;
   if (law->degrees > 0 && law->degrees <= least_degrees) return 1;
-  if (!is_open || gpnn_grid_choice_has_tasks(choice) || !(found->factor > 0) ||
-      !(score->factor > 0))
+  if (!is_open || gpnn_grid_choice_has_tasks(choice) || !(found->nearby > 0) || !(size > 0))
     return found->ratio;
   double weight = fmin(1, found->variance / gpnn_grid_score_variance(score));
-  return pow(found->ratio, 1 - weight) * pow(found->factor / score->factor, weight);
+  return found->ratio * pow(found->nearby / size, weight);
 }
 
 /* Chooses how errors are distributed, and reports. */
@@ -507,15 +507,17 @@ static enum gpnn_status conclude(struct gpnn_grid_choice *choice,
 {
   struct gpnn_grid_law law;
   struct gpnn_grid_comparison found;
+  double size;
   gpnn_grid_trial_describe(&choice->best, &report->chosen);
   report->n_candidates = choice->n_candidates;
   report->n_held_out = choice->best.score.n_cells;
   report->fit = choice->best.fit;
   if (report->n_held_out == 0) return GPNN_OK;
   enum gpnn_status status = gpnn_grid_choice_law(choice, &law, err);
-  if (status == GPNN_OK) status = gpnn_grid_choice_compare_all(choice, &found, err);
+  if (status == GPNN_OK) status = gpnn_grid_choice_compare_all(choice, &law, &found, err);
+  if (status == GPNN_OK) status = gpnn_grid_score_size(&choice->best.score, &law, &size, err);
   if (status != GPNN_OK) return status;
-  double ratio = ratio_of(choice, &law, &found);
+  double ratio = ratio_of(choice, &law, size, &found);
   law.factor *= ratio;
   law.factor_error *= ratio;
   report->chosen.degrees = law.degrees;

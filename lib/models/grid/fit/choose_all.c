@@ -216,19 +216,30 @@ static enum gpnn_status solve(const struct part *part, uint64_t seed, int thread
   return status;
 }
 
-/* The squared error of a cell predicted from all others, divided by its variance: with a = A^-1 y
- * and d the diagonal of A^-1, which is the variance of A^-1 times a draw, these are (a / d)^2 and
- * 1 / d. */
-static double ratio_at(const struct gpnn_grid *grid, size_t inner, const double *x, size_t i)
+/* The squared error of a cell predicted from all others, divided by its variance, as the law has
+ * it: with a = A^-1 y and d the diagonal of A^-1, which is the variance of A^-1 times a draw, these
+ * are (a / d)^2 and 1 / d. */
+static double ratio_at(const struct gpnn_grid_view *view, const struct part *part,
+                       const struct gpnn_grid_law *law, const double *x, size_t i)
 {
-  size_t cell = (size_t)grid->cell[i];
+  size_t cell = (size_t)part->grid.cell[i], inner = gpnn_grid_size(&part->grid) / part->factor[0].n;
   const double *at = x + cell / inner * COLUMNS * inner + cell % inner;
   double squares = 0;
   for (size_t m = 1; m <= DRAWS; m++) squares += pow(at[m * inner], 2);
-  return at[0] * at[0] * (DRAWS - 2) / squares; /* E 1 / squares = 1 / (d (DRAWS - 2)) */
+  /* E 1 / squares = 1 / (d (DRAWS - 2)), and exp E log squares is nearly d (DRAWS - 1), which
+   * matters where large ratios count for less. */
+  double d = squares / (law->degrees > 0 ? DRAWS - 1 : DRAWS - 2);
+  double mean = view->grid->y[part->position[i]] - at[0] / d;
+  return at[0] * at[0] / d / gpnn_grid_law_relative(law, mean);
 }
 
 /* ---- comparison ------------------------------------------------------------------------------ */
+
+/* The one with number 'i' of 'n' cells evenly spread over 'cells' of them. */
+static size_t spread(size_t i, size_t n, size_t cells)
+{
+  return (2 * i + 1) * cells / (2 * n);
+}
 
 /* A single cell to predict. */
 static enum gpnn_status add_cell(struct gpnn_grid_tasks *tasks, const struct gpnn_grid_view *view,
@@ -244,42 +255,61 @@ static enum gpnn_status add_cell(struct gpnn_grid_tasks *tasks, const struct gpn
   return GPNN_OK;
 }
 
-/* Compares the predictions of cells evenly spread over the part. */
-static enum gpnn_status compare(struct gpnn_grid_choice *choice, const struct gpnn_grid_view *view,
-                                const struct part *part, const double *x,
-                                struct gpnn_grid_comparison *found, struct gpnn_error *err)
+/* How large the errors of 'n' single cells evenly spread over 'cells' of them are where the nearest
+ * ones predict them, and the mean of their variances.  'position' says which cells these are among
+ * the grid's; NULL: all. */
+static enum gpnn_status predict_nearby(struct gpnn_grid_choice *choice,
+                                       const struct gpnn_grid_view *view,
+                                       const struct gpnn_grid_law *law, size_t n, size_t cells,
+                                       const size_t *position, double *size, double *variance,
+                                       struct gpnn_error *err)
 {
-  size_t cells = part->grid.n_cells, n = cells < COMPARED_CELLS ? cells : COMPARED_CELLS;
-  size_t inner = gpnn_grid_size(&part->grid) / part->factor[0].n;
   struct gpnn_grid_tasks tasks = {0};
   struct gpnn_grid_score score = {0};
-  double all = 0, nearby = 0, every = 0;
   enum gpnn_status status = GPNN_OK;
   tasks.task = gpnn_alloc(n, 1, sizeof *tasks.task);
   if (tasks.task == NULL) status = gpnn_fail_memory(err, "for cells held out");
   for (size_t i = 0; i < n && status == GPNN_OK; i++) {
-    size_t at = (2 * i + 1) * cells / (2 * n);
-    all += ratio_at(&part->grid, inner, x, at);
-    status = add_cell(&tasks, view, part->position[at], err);
+    size_t at = spread(i, n, cells);
+    status = add_cell(&tasks, view, position == NULL ? at : position[at], err);
   }
   if (status == GPNN_OK)
     status = gpnn_grid_score(&score, choice->dataset, view, 1, &choice->best.parameters, &tasks,
                              choice->options->threads, err);
-  for (size_t i = 0; i < n && status == GPNN_OK; i++)
-    nearby += score.error[i] * score.error[i] / score.variance[i];
-  for (size_t i = 0; i < cells; i++) every += ratio_at(&part->grid, inner, x, i) / (double)cells;
-  if (status == GPNN_OK && nearby > 0 && all > 0 && isfinite(all / nearby) && isfinite(every))
-    *found = (struct gpnn_grid_comparison){
-        .ratio = all / nearby, .factor = every, .variance = gpnn_grid_score_variance(&score)};
+  if (status == GPNN_OK) status = gpnn_grid_score_size(&score, law, size, err);
+  if (status == GPNN_OK) *variance = gpnn_grid_score_variance(&score);
   gpnn_grid_score_release(&score);
   gpnn_grid_tasks_release(&tasks);
   return status;
 }
 
+/* Compares the predictions of cells of the part, and says what follows for single cells of the
+ * whole grid, where errors may be larger or smaller than here. */
+static enum gpnn_status compare(struct gpnn_grid_choice *choice, const struct gpnn_grid_view *view,
+                                const struct part *part, const struct gpnn_grid_law *law,
+                                const double *x, struct gpnn_grid_comparison *found,
+                                struct gpnn_error *err)
+{
+  size_t whole = view->grid->n_cells, cells = part->grid.n_cells;
+  size_t n = cells < COMPARED_CELLS ? cells : COMPARED_CELLS;
+  double here = 0, everywhere = 0, variance = 0, square[COMPARED_CELLS];
+  for (size_t i = 0; i < n; i++) square[i] = ratio_at(view, part, law, x, spread(i, n, cells));
+  double all = gpnn_grid_law_size(law, n, square);
+  enum gpnn_status status =
+      predict_nearby(choice, view, law, n, cells, part->position, &here, &variance, err);
+  if (status == GPNN_OK)
+    status = predict_nearby(choice, view, law, n, whole, NULL, &everywhere, &variance, err);
+  double ratio = all / here;
+  if (status == GPNN_OK && here > 0 && all > 0 && isfinite(ratio) && isfinite(everywhere))
+    *found =
+        (struct gpnn_grid_comparison){.ratio = ratio, .nearby = everywhere, .variance = variance};
+  return status;
+}
+
 /* Solves for the part, and compares. */
 static enum gpnn_status measure(struct gpnn_grid_choice *choice, const struct gpnn_grid_view *view,
-                                const struct part *part, struct gpnn_grid_comparison *found,
-                                struct gpnn_error *err)
+                                const struct part *part, const struct gpnn_grid_law *law,
+                                struct gpnn_grid_comparison *found, struct gpnn_error *err)
 {
   struct gpnn_cg_report report;
   size_t size = gpnn_grid_size(&part->grid);
@@ -288,12 +318,14 @@ static enum gpnn_status measure(struct gpnn_grid_choice *choice, const struct gp
   memset(x, 0, size * COLUMNS * sizeof *x);
   enum gpnn_status status =
       solve(part, choice->options->seed, choice->options->threads, x, &report, err);
-  if (status == GPNN_OK && report.converged) status = compare(choice, view, part, x, found, err);
+  if (status == GPNN_OK && report.converged)
+    status = compare(choice, view, part, law, x, found, err);
   free(x);
   return status;
 }
 
 enum gpnn_status gpnn_grid_choice_compare_all(struct gpnn_grid_choice *choice,
+                                              const struct gpnn_grid_law *law,
                                               struct gpnn_grid_comparison *found,
                                               struct gpnn_error *err)
 {
@@ -306,7 +338,7 @@ enum gpnn_status gpnn_grid_choice_compare_all(struct gpnn_grid_choice *choice,
   if (status == GPNN_OK)
     status = make_part(&part, &view, &choice->best.parameters, choice->options->seed, err);
   if (status == GPNN_OK && part.grid.n_cells >= FEWEST_CELLS)
-    status = measure(choice, &view, &part, found, err);
+    status = measure(choice, &view, &part, law, found, err);
   release_part(&part);
   gpnn_grid_view_release(&view);
   return status == GPNN_ENUMERIC ? GPNN_OK : status;

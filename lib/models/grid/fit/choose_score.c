@@ -502,6 +502,41 @@ enum gpnn_status gpnn_grid_choice_law(struct gpnn_grid_choice *choice, struct gp
   return status;
 }
 
+double gpnn_grid_law_relative(const struct gpnn_grid_law *law, double mean)
+{
+  const struct gpnn_latent_row row = {.mean = mean, .variance = 1, .misfit = 1, .nearest = 1};
+  return law->degrees > 0 ? gpnn_scale_factor(&law->scale, &row, 0) / law->scale.factor : 1;
+}
+
+double gpnn_grid_law_size(const struct gpnn_grid_law *law, size_t n, const double *square)
+{
+  enum { MOST_STEPS = 100 };
+  static const double precise = 1e-6;
+  double size = 0, nu = law->degrees, before = 0;
+  for (size_t i = 0; i < n; i++) size += square[i] / (double)n;
+  for (int step = 0; step < MOST_STEPS && nu > 0 && fabs(size - before) > precise * size; step++) {
+    before = size;
+    size = 0;
+    for (size_t i = 0; i < n; i++)
+      size += (nu + 1) * square[i] / (nu + square[i] / before) / (double)n;
+  }
+  return size;
+}
+
+enum gpnn_status gpnn_grid_score_size(const struct gpnn_grid_score *score,
+                                      const struct gpnn_grid_law *law, double *size,
+                                      struct gpnn_error *err)
+{
+  double *square = gpnn_alloc(score->n_cells, 1, sizeof *square);
+  if (square == NULL) return gpnn_fail_memory(err, "for cells held out");
+  for (size_t i = 0; i < score->n_cells; i++)
+    square[i] = score->error[i] * score->error[i] / score->variance[i] /
+                gpnn_grid_law_relative(law, score->mean[i]);
+  *size = law->degrees > 0 ? gpnn_grid_law_size(law, score->n_cells, square) : score->factor;
+  free(square);
+  return GPNN_OK;
+}
+
 /* Multiplies the variances of the process and its noise. */
 static void multiply_variances(struct gpnn_parameters *params, double factor)
 {

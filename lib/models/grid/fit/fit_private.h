@@ -267,6 +267,24 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_law(struct gpnn_grid_choice *c
                                                       struct gpnn_grid_law *law,
                                                       struct gpnn_error *err);
 
+/* What the law multiplies the variance of a cell by, apart from what it does to all, where 'mean'
+ * is predicted: 1 unless its scale depends on that. */
+double gpnn_grid_law_relative(const struct gpnn_grid_law *law, double mean);
+
+/*
+ * How large 'n' > 0 squared errors are, each divided by its variance and by what the law multiplies
+ * that by: under a Gaussian law their mean, under Student's t the factor of variances that makes
+ * them most likely given the degrees of freedom, as outliers are not to count for more than they do
+ * in the law.
+ */
+double gpnn_grid_law_size(const struct gpnn_grid_law *law, size_t n, const double *square);
+
+/* Writes that of a score's errors to '*size': under a Gaussian law the score's factor. GPNN_ENOMEM.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_score_size(const struct gpnn_grid_score *score,
+                                                      const struct gpnn_grid_law *law, double *size,
+                                                      struct gpnn_error *err);
+
 /* Gives the best candidate this law.  Its variances are multiplied by a factor that is larger by
  * the standard error: a mean of squares is more often too small than too large, and variances that
  * are too small cost more.  A kernel scale or noise that is held keeps its value: then the factor
@@ -277,17 +295,18 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_calibrate(struct gpnn_grid_cho
 
 /* ---- choose_all.c ---------------------------------------------------------------------------- */
 
-/* What errors are like where all cells are predicted from: squared, and divided by their variances.
- */
+/* How large errors are at single cells (gpnn_grid_law_size()). */
 struct gpnn_grid_comparison {
-  double ratio; /* how many times as large their mean is as that of predictions from cells nearby */
-  double factor;   /* their mean; 0: not known, and the ratio 1 */
-  double variance; /* geometric mean of the variances of predictions from cells nearby */
+  double ratio;    /* how many times as large, where all cells are predicted from, as where those
+                      nearby    are */
+  double nearby;   /* how large in the latter case; 0: not known, and the ratio 1 */
+  double variance; /* geometric mean of the variances of the same predictions */
 };
 
 /* Finds that out of single cells, which the best candidate predicts from all others.  It stays
  * unknown where there are few cells, and where it cannot be computed.  GPNN_ENOMEM. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_choice_compare_all(struct gpnn_grid_choice *choice,
+                                                              const struct gpnn_grid_law *law,
                                                               struct gpnn_grid_comparison *found,
                                                               struct gpnn_error *err);
 
