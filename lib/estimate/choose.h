@@ -105,7 +105,7 @@ enum {
   GPNN_CHOOSE_LAST_ROWS = 1024, /* and of these the best two with all numbers of neighbours, of
                                    which the greatest is */
   GPNN_CHOOSE_NEIGHBOURS = 400,
-  GPNN_CHOOSE_ARD = 64,
+  GPNN_CHOOSE_ARD = 96,
   GPNN_CHOOSE_ARD_ROWS = 10,
   GPNN_CHOOSE_ROTATION = 32,
   GPNN_CHOOSE_ROTATION_ROWS = 20,

@@ -377,13 +377,30 @@ static bool is_point(const struct gpnn_column *column)
   return column->kind == GPNN_COLUMN_PERIODIC || column->kind == GPNN_COLUMN_LATITUDE;
 }
 
+/* True if there are more features than rotations and lengthscales of their own are tried for. */
+static bool has_many_features(const struct gpnn_schema *schema)
+{
+  enum { MANY = 64 };
+  size_t n = 0;
+  for (size_t i = 0; i < schema->n_inputs && n <= MANY; i++)
+    n += gpnn_schema_width(&schema->inputs[i]);
+  return n > MANY;
+}
+
+/* True if the features of an input are one group: those of a point, or among many those of a
+ * category. */
+static bool is_one_group(const struct gpnn_schema *schema, const struct gpnn_column *column)
+{
+  return is_point(column) || (column->kind == GPNN_COLUMN_CATEGORY && has_many_features(schema));
+}
+
 bool gpnn_schema_groups(const struct gpnn_schema *schema, struct gpnn_feature *features)
 {
   uint32_t group = 0;
   bool any = false;
   for (size_t i = 0; i < schema->n_inputs; i++) {
     const struct gpnn_column *column = &schema->inputs[i];
-    bool one_group = is_point(column);
+    bool one_group = is_one_group(schema, column);
     for (size_t k = 0; k < gpnn_schema_width(column); k++) {
       *features++ = (struct gpnn_feature){group, column->kind == GPNN_COLUMN_LATITUDE,
                                           column->kind == GPNN_COLUMN_EFFECT};
@@ -516,7 +533,7 @@ const char *gpnn_schema_group_name(const struct gpnn_schema *schema, struct gpnn
 {
   size_t within = feature;
   const struct gpnn_column *column = input_of(schema, at, &within);
-  if (!is_point(column)) return gpnn_schema_feature_name(schema, at, feature, name);
+  if (!is_one_group(schema, column)) return gpnn_schema_feature_name(schema, at, feature, name);
   struct composed whole = {.length = 0};
   add_group(&whole, schema, column);
   return gpnn_mask(name, whole.text, whole.length);

@@ -32,7 +32,8 @@
  * its name and position.
  *
  * Distances between such points are chords: 2 |sin(pi (x - x') / period)|, and 2 R sin(angle / 2).
- * The features of one point form a group.
+ * The features of one point form a group, and if a row has more than 64 features, those of one
+ * category do too.
  *
  * Calling sequence: gpnn_schema_choose() and gpnn_schema_match() with the training table, then
  * gpnn_schema_learn() for each of its rows and, once all levels are known, gpnn_schema_expand();

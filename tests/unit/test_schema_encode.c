@@ -249,6 +249,26 @@ static void names_and_groups_of_points_tell_their_columns(void **state)
   learn_close(&learnt);
 }
 
+static void among_many_features_those_of_a_category_are_a_group(void **state)
+{
+  (void)state;
+  enum { MANY = 64 };
+  struct gpnn_feature features[MANY + 1];
+  char table[2048] = "c,x,y\n", name[GPNN_MASK_BYTES];
+  struct learnt learnt;
+  double cells[2];
+  for (size_t i = 0; i < MANY; i++) sprintf(table + strlen(table), "level%zu,%zu,0\n", i, i % 7);
+  learn_open(&learnt, table, "c");
+  for (size_t i = 0; i < MANY; i++) assert_ok(learn_row(&learnt, cells, &err));
+  assert_int_equal(gpnn_schema_features(&learnt.schema), MANY + 1);
+  assert_true(gpnn_schema_groups(&learnt.schema, features));
+  for (size_t j = 0; j < MANY; j++) assert_int_equal(features[j].group, 0);
+  assert_int_equal(features[MANY].group, 1);
+  assert_string_equal(gpnn_schema_group_name(&learnt.schema, NULL, 1, name), "c");
+  assert_string_equal(gpnn_schema_feature_name(&learnt.schema, NULL, 1, name), "c=level1");
+  learn_close(&learnt);
+}
+
 static void names_asked_for_in_order_are_found_where_the_last_one_was(void **state)
 {
   (void)state;
@@ -617,6 +637,7 @@ int main(void)
       cmocka_unit_test(prediction_rows_are_coded_as_training_rows_and_unseen_levels_counted),
       cmocka_unit_test(points_lie_on_circle_and_globe),
       cmocka_unit_test(names_and_groups_of_points_tell_their_columns),
+      cmocka_unit_test(among_many_features_those_of_a_category_are_a_group),
       cmocka_unit_test(names_asked_for_in_order_are_found_where_the_last_one_was),
       cmocka_unit_test(places_off_the_globe_are_bad_values),
       cmocka_unit_test(a_long_feature_name_is_cut_and_masked),

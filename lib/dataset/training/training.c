@@ -66,6 +66,21 @@ static enum gpnn_status name_column(const struct gpnn_schema *schema, size_t n_f
                      gpnn_mask(shown, column->name, strlen(column->name)));
 }
 
+/* Whitening mixes the features of categories with others, so that none is in a group. */
+static void part_categories(const struct gpnn_schema *schema, size_t n,
+                            struct gpnn_feature *features)
+{
+  struct gpnn_feature_cursor at = {0};
+  uint32_t group = 0, before = 0;
+  for (size_t j = 0; j < n; j++) {
+    bool is_category = gpnn_schema_feature_input(schema, &at, j)->kind == GPNN_COLUMN_CATEGORY;
+    bool goes_on = j > 0 && !is_category && features[j].group == before;
+    before = features[j].group;
+    group += j > 0 && !goes_on;
+    features[j].group = group;
+  }
+}
+
 static enum gpnn_status learn_scaling(struct gpnn_training *training,
                                       const struct gpnn_training_options *options,
                                       const struct gpnn_row_source *source, size_t n_features,
@@ -79,6 +94,7 @@ static enum gpnn_status learn_scaling(struct gpnn_training *training,
       features == NULL || are_classes == NULL ? gpnn_fail_memory(err, "for the features") : GPNN_OK;
   if (status == GPNN_OK) {
     gpnn_schema_groups(schema, features);
+    if (options->standardise == GPNN_SCALING_WHITEN) part_categories(schema, n_features, features);
     bool compresses = options->tails == GPNN_TAILS_COMPRESS;
     for (size_t t = 0; t < n_targets; t++) {
       are_classes[t] = gpnn_schema_has_classes(schema, t);
