@@ -367,6 +367,7 @@ divide() {
   awk -F '\t' 'NR > 1 && ($8 != 0 || !($5 < 0.6) || ($1 == "c") != ($7 == "-")) { exit 1 }' scores.tsv ||
     complain "$(cat scores.tsv)"
   "$experiments/mixed" --summary scores.tsv | grep -q '^| c | 2 | 0'
+  assert_equal "$(column hgb_rmse scores.tsv | sort -u)" -
   assert_fails 2 '--seeds wants' "$experiments/mixed" --data tables --seeds x
   assert_fails 2 '--data DIR' "$experiments/mixed"
 }
