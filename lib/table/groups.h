@@ -5,7 +5,8 @@
  * Groups are distinguished by 64-bit hashes of their texts: two of a million groups are mistaken
  * for one with a probability of 3e-8, and then only share a number.
  *
- * Memory: at most 32 bytes a group, or of the room asked for.  Threads: an object belongs to one thread at a time.
+ * Memory: at most 32 bytes a group, or of the room asked for.  Threads: an object belongs to one
+ * thread at a time.
  */
 #ifndef GPNN_TABLE_GROUPS_H
 #define GPNN_TABLE_GROUPS_H

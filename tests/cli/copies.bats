@@ -94,7 +94,11 @@ twice() {
   # Inputs that say nearly all about a target of few values, so that repeats agree far more often than other rows.
   awk 'BEGIN { srand(3); print "a\tb\ty"
     for (i = 0; i < 3000; i++) { a = int(15 * rand()); b = int(12 * rand()); print a "\t" b "\t" 3 * a + 2 * b + (rand() < 0.1) } }' >levels.tsv
-  for table in classes counts levels; do
+  # A rare event, which nearly no row has.
+  awk 'BEGIN { srand(1); print "a\tb\ty"
+    for (i = 0; i < 5000; i++) { a = int(4 * rand()); print a "\t" int(3 * rand()) "\t" (rand() < 0.0008 * (1 + a)) } }' >events.tsv
+  awk 'NR > 1 { $3 = $3 ? "yes" : "no" } 1' OFS='\t' events.tsv >labels.tsv
+  for table in classes counts levels events labels; do
     run gpnn-index -o t.gpi $table.tsv
     [ "$status" -eq 0 ]
     [[ $output != *'equal others'* ]]

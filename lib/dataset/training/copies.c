@@ -132,8 +132,9 @@ static enum gpnn_status divide(const struct gpnn_training *training, const struc
 /*
  * Whether rows equal in inputs agree in their targets because they are copies.  Repeated
  * observations agree by themselves where a target has few values, at most about as often as the
- * noise lets them, but hardly ever always; where it has many values, so that rows with different
- * inputs hardly ever agree, they do not either, unless they are copies.
+ * noise lets them, but hardly ever always, unless nearly all rows have the same value, as where an
+ * event is rare; where it has many values, so that rows with different inputs hardly ever agree,
+ * they do not either, unless they are copies.
  *
  * If they agree nearly always, all rows that are equal in inputs become a set.  Otherwise the few
  * that do not agree would be the only rows that are predicted from others with the same inputs when
@@ -153,8 +154,9 @@ static enum gpnn_status are_copies(const struct gpnn_training *training,
   if (status == GPNN_OK) status = divide(training, grains, 0, schema->n_inputs, work, &same, err);
   double share = n_pairs / same.n_pairs;
   double chance = (alike.n_pairs - n_pairs) / fmax(all - same.n_pairs, 1);
-  *are = share >= always || (chance < rarely && share > times * chance);
-  if (share < always) return status;
+  bool agree = share >= always && times * (1 - share) <= 1 - chance;
+  *are = agree || (chance < rarely && share > times * chance);
+  if (!agree) return status;
   memcpy(set, work, training->n * sizeof *set);
   *sets = same;
   return status;
