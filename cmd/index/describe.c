@@ -284,26 +284,28 @@ static void warn_of_far(const struct cli *cli, const char *name, const struct gp
 {
   char shown[GPNN_MASK_BYTES], value[VALUE_BYTES], low[VALUE_BYTES], high[VALUE_BYTES];
   const struct gpnn_column *column = column_of(schema, at, outliers, shown);
-  const char *what = outliers->column < gpnn_schema_features(schema) ? "column" : "target";
+  bool is_target = outliers->column >= gpnn_schema_features(schema);
+  bool is_rest = is_target && schema->n_offsets > 0; /* which no cell of the table shows */
+  const char *what = is_target ? "target" : "column", *minus = is_rest ? " minus its offset" : "";
   write_value(value, column, outliers->value);
   write_limit(low, column, outliers->low);
   write_limit(high, column, outliers->high);
   /* The table may write a date in another way. */
   bool is_date = column->date != NULL;
-  if (outliers->n_equal > 1)
+  if (outliers->n_equal > 1 && !is_rest)
     cli_warn(cli,
              "%s: %s '%s': %zu cells are %s, far outside the rest (%s to %s): a code for "
              "\"missing\"? --na %s --skip-bad%s",
              name, what, shown, outliers->n_equal, value, low, high, is_date ? "TEXT" : value,
              is_date ? ", with its text in the table" : "");
   else if (outliers->n == 1)
-    cli_warn(cli, "%s: %s '%s': one cell is %s, far outside the rest (%s to %s): a slip?", name,
-             what, shown, value, low, high);
+    cli_warn(cli, "%s: %s '%s'%s: one cell is %s, far outside the rest (%s to %s): a slip?", name,
+             what, shown, minus, value, low, high);
   else
     cli_warn(cli,
-             "%s: %s '%s': %zu cells, %s one of them, are far outside the rest (%s to %s): "
+             "%s: %s '%s'%s: %zu cells, %s one of them, are far outside the rest (%s to %s): "
              "slips?",
-             name, what, shown, outliers->n, value, low, high);
+             name, what, shown, minus, outliers->n, value, low, high);
 }
 
 static void warn_of_all_far(const struct cli *cli, const char *name,

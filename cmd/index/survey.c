@@ -335,7 +335,8 @@ static enum gpnn_status add_codes(struct index_changes *changes, const struct cl
     char code[GPNN_NUMBER_BYTES], *longer = NULL;
     size_t j = outliers->of[f].column;
     bool is_date = j < n_features && gpnn_schema_feature_input(schema, &at, j)->date != NULL;
-    if (is_date || outliers->of[f].n_equal < 2) continue;
+    bool is_rest = j >= n_features && schema->n_offsets > 0; /* of a target without its offset */
+    if (is_date || is_rest || outliers->of[f].n_equal < 2) continue;
     gpnn_number_write(code, outliers->of[f].value);
     status =
         changes_join(&longer, changes->missing == NULL ? before : changes->missing, code, NULL);

@@ -322,6 +322,11 @@ rmse_of() {
   grep -q "target 'y': 12 cells are -999, far outside .*: a code for" err.txt
   bash -c "$(sed -n 's/^    //p' err.txt)"
   assert_equal "$(gpnn-info t.gpi | value rows)" 588
+  # Without its offset a code is no text of the table.
+  awk -F '\t' -v OFS='\t' '{ o = NR == 1 ? "o" : NR % 4 ? 5 : 0; print o, $0 }' codes.tsv >offset.tsv
+  run gpnn-index --offset o -o t.gpi offset.tsv
+  [[ $output == *"'y' minus its offset: "[0-9]*" cells, -"* ]]
+  [[ $output != *--na* ]]
 }
 
 @test "wild cells cause one warning per column, whose advice works as typed" {
