@@ -138,6 +138,10 @@ enum gpnn_status resume_open(struct run *r, struct gpnn_error *err)
 {
   struct resume *resume = &r->resume;
   char own[RESUME_LINE];
+  struct stat st;
+  if (lstat(r->cli->output, &st) == 0 && !S_ISREG(st.st_mode))
+    return gpnn_fail(err, GPNN_EIO, "%s: is no regular file, which --resume could replace",
+                     r->cli->output);
   enum gpnn_status status = describe(r, own, err);
   resume->part_name = name_of(r, ".part");
   resume->log_name = name_of(r, ".rows");

@@ -80,8 +80,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_output_open_watched(struct gpnn_output **o
                                                           struct gpnn_error *err);
 
 /* Opens a regular file for writing in place, behind its first 'length' bytes, and cuts off what is
- * behind them; it is created if it does not exist, and stays after a failure.  GPNN_EIO also if it
- * is shorter. */
+ * behind them; it is created if it does not exist, and stays after a failure.  Until it is closed
+ * it is locked (flock()).  GPNN_EIO also if it is shorter, or another has locked it. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_output_open_at(struct gpnn_output **output, const char *path,
                                                      uint64_t length, struct gpnn_error *err);
 

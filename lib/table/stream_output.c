@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -111,16 +112,18 @@ enum gpnn_status gpnn_output_open_at(struct gpnn_output **output, const char *pa
   struct stat st;
   if (new == NULL) return gpnn_fail_memory(err, "to open a file");
   new->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-  bool is_open = new->fd >= 0 && fstat(new->fd, &st) == 0 && S_ISREG(st.st_mode) &&
-                 (uint64_t)st.st_size >= length &&ftruncate(new->fd, (off_t)length) == 0 &&
-                 lseek(new->fd, 0, SEEK_END) >= 0;
-  if (is_open) {
+  bool is_fit = new->fd >= 0 && fstat(new->fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                (uint64_t)st.st_size >= length;
+  bool is_taken = is_fit && flock(new->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (is_fit && !is_taken && ftruncate(new->fd, (off_t)length) == 0 &&
+      lseek(new->fd, 0, SEEK_END) >= 0) {
     *output = new;
     return GPNN_OK;
   }
-  enum gpnn_status status = new->fd < 0
-                                ? gpnn_fail_errno(err, errno, "%s: cannot be opened", new->name)
-                                : gpnn_fail(err, GPNN_EIO, "%s: cannot be written on", new->name);
+  enum gpnn_status status =
+      new->fd < 0 ? gpnn_fail_errno(err, errno, "%s: cannot be opened", new->name)
+                  : gpnn_fail(err, GPNN_EIO, "%s: %s", new->name,
+                              is_taken ? "another run writes it" : "cannot be written on");
   gpnn_output_abandon(new);
   return status;
 }

@@ -692,6 +692,11 @@ resumed() {
   rm out.tsv.rows
   run -1 resumed
   [[ $output == *'out.tsv.part: exists, but out.tsv.rows does not say what it is of: remove it'* ]]
+  # Nor is what is no file of its own replaced.
+  rm out.tsv.part && ln -s save.tsv out.tsv
+  run -1 resumed
+  [[ $output == *'out.tsv: is no regular file, which --resume could replace'* ]]
+  [[ -L out.tsv && ! -e out.tsv.part && ! -e out.tsv.rows ]]
   for options in '-o -' '-o x.npy' '-o x.tsv --unbuffered' '-o x.tsv --samples 2'; do
     # shellcheck disable=SC2086
     run -2 gpnn-predict --resume -p t.par $options t.gpi test.tsv

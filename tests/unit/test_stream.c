@@ -341,6 +341,8 @@ static void a_file_is_written_on_behind_what_is_kept(void **state)
   gpnn_output_abandon(output);
   assert_ok(gpnn_output_open_at(&output, path, 4, &err));
   assert_ok(gpnn_output_text(output, "three", &err));
+  struct gpnn_output *other = NULL;
+  assert_fails(gpnn_output_open_at(&other, path, 0, &err), GPNN_EIO, "another run writes it");
   assert_ok(gpnn_output_close(output, &err));
   char *text = scratch_read(path, &whole);
   assert_int_equal(whole, 9);
