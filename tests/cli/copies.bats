@@ -122,6 +122,18 @@ twice() {
   cmp twice.median torn.median
 }
 
+@test "copies that are added stay with those of the index, also where rows with the same inputs are no copies" {
+  noisy_table 100 1 >once.tsv
+  awk -F '\t' -v OFS='\t' 'NR == 50 { print; $3 += 5 } 1' once.tsv >base.tsv
+  twice base.tsv >twice.tsv
+  for seed in 1 2 3 4; do
+    gpnn-index -q --seed $seed --calibration-rows 80 -o t.gpi twice.tsv
+    gpnn-index -q --add twice.tsv -o grown.gpi t.gpi
+    gpnn-info grown.gpi >info
+    assert_equal "$(value rows info) $(value calibration-rows info) $(value distinct-rows info)" '244 160 61'
+  done
+}
+
 @test "many rows at one place, and tables of a single row many times, are taken as they are" {
   { noisy_table 200 1; yes $'0.5\t0.5\t1' | head -n 5000; } >tie.tsv
   gpnn-index -q -o t.gpi tie.tsv

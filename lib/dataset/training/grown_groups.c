@@ -24,7 +24,8 @@ struct finding {
   uint32_t *of_text;        /* owned; the group of each text */
   size_t n_texts, capacity, n_groups;
   size_t n_compared; /* numbers of a row that copies have in common */
-  bool contradicts;  /* rows of the index that have them in common are not in one group */
+  bool contradicts;  /* rows of the index that have them in common are not in one group, or not
+                        together held out */
 };
 
 /* Rounds the inputs of the row, which copies may have with different numbers of digits, and writes
@@ -65,7 +66,8 @@ static const uint64_t *key_of(const struct gpnn_grown *grown, size_t i)
 static enum gpnn_status find_group(struct finding *f, size_t i, const uint32_t *own,
                                    uint32_t *group, struct gpnn_error *err)
 {
-  bool has_by = f->grown->old->schema.has_by;
+  const struct gpnn_dataset *old = f->grown->old;
+  bool has_by = old->schema.has_by, is_held = i >= old->n && i < old->n + old->n_calibration;
   size_t length = has_by ? sizeof(uint64_t) : f->n_compared * sizeof *f->row;
   uint32_t text;
   if (!has_by) take_row(f, i);
@@ -78,7 +80,9 @@ static enum gpnn_status find_group(struct finding *f, size_t i, const uint32_t *
     f->of_text[text] = own != NULL ? *own : (uint32_t)f->n_groups++;
     f->n_texts = f->texts.n;
   }
-  f->contradicts = f->contradicts || (own != NULL && f->of_text[text] != *own);
+  /* Groups of training rows come first. */
+  f->contradicts = f->contradicts || (own != NULL && f->of_text[text] != *own) ||
+                   (is_held && f->of_text[text] < old->n_row_groups);
   *group = own != NULL ? *own : f->of_text[text];
   return GPNN_OK;
 }
