@@ -7,6 +7,7 @@ load helper
 # Packs what is built, once for all tests.  Compressed quickly, not well.
 setup_file() {
   ! obstacle || return 0
+  touch "$BATS_FILE_TMPDIR"/{gpnn,gpnn_0_all.deb} # what is of the user, and of an earlier version
   export PACKAGES=$BATS_FILE_TMPDIR DPKG_DEB_COMPRESSOR_TYPE=gzip DPKG_DEB_COMPRESSOR_LEVEL=1
   "$GPNN_ROOT/scripts/deb" "$(version)" "$PACKAGES" >"$PACKAGES/names" 2>"$PACKAGES/messages"
 }
@@ -57,6 +58,11 @@ make_tree() {
 # What is installed in the tree, without dpkg's own notes.
 installed() {
   find tree -path tree/var/lib/dpkg -prune -o -print | sort
+}
+
+@test "packages take the place of earlier ones, and of nothing else" {
+  assert_equal "$(wc -l <"$PACKAGES/names")" 3
+  [[ -e $PACKAGES/gpnn && ! -e $PACKAGES/gpnn_0_all.deb ]]
 }
 
 @test "the packages are made without a warning, and named by the version" {
