@@ -14,12 +14,15 @@ static bool resolve(const struct cli *cli, void *arguments)
   return fit_resolve(cli, arguments);
 }
 
-/* Refuses what looks at all rows, of which rank 0 has 'n'. */
-static enum gpnn_status check(const struct fit_arguments *a, const struct gpnn_shards *all,
-                              size_t most, struct gpnn_error *err)
+/* Refuses what looks at all rows where there are more than 'most', of which rank 0 gets a sample.
+ */
+static enum gpnn_status check(const struct cli *cli, const struct fit_arguments *a,
+                              const struct gpnn_shards *all, size_t most, struct gpnn_error *err)
 {
+  const char *transform =
+      cli_given(cli, "transform") ? "--transform" : "--effort thorough without --transform none";
   const char *option = a->method == FIT_CONJUGATE            ? "--method conjugate"
-                       : a->transform != GPNN_TRANSFORM_NONE ? "--transform"
+                       : a->transform != GPNN_TRANSFORM_NONE ? transform
                        : gpnn_choose_rows(&a->choose) == 0
                            ? "a fit by blocks with nothing to choose"
                            : NULL;
@@ -35,7 +38,7 @@ static enum gpnn_status fit(const struct cli *cli, struct fit_arguments *a,
 {
   struct gpnn_gathered *gathered = NULL;
   size_t most = a->choose.last_sample_rows;
-  enum gpnn_status status = check(a, &shard->all, most, err);
+  enum gpnn_status status = check(cli, a, &shard->all, most, err);
   if (status == GPNN_OK) status = gpnn_gather(&gathered, shard, most, cli->seed, err);
   if (status != GPNN_OK) return status;
   if (shard->comm->rank == 0) {

@@ -95,6 +95,16 @@ make_shards() {
   done
 }
 
+@test "what looks at all rows is refused by name where these are many" {
+  awk 'BEGIN { print "a\ty"; for (i = 0; i < 530000; i++) print i "\t" i % 7 }' >many.tsv
+  ranks 1 index -q --calibration-rows 0 -o shards many.tsv
+  for options in '--method conjugate' '--effort thorough' '--transform asinh'; do
+    # shellcheck disable=SC2086
+    run -2 ranks 1 fit $options shards
+    [[ $output == *"${options% asinh}"*' looks at all rows, which are more than 524288'* ]] || complain "$output"
+  done
+}
+
 @test "ranks calibrate to the bytes of one machine" {
   make_model 1000 10 250 8
   sed -i '$a likelihood\tstudent\nscale\t1\ndegrees\t5' t.par
