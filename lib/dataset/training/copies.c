@@ -134,7 +134,7 @@ static enum gpnn_status divide(const struct gpnn_training *training, const struc
  * observations agree by themselves where a target has few values, at most about as often as the
  * noise lets them, but hardly ever always, unless nearly all rows have the same value, as where an
  * event is rare; where it has many values, so that rows with different inputs hardly ever agree,
- * they do not either, unless they are copies.
+ * they do not either, unless they are copies or, once or twice, by chance.
  *
  * If they agree nearly always, all rows that are equal in inputs become a set.  Otherwise the few
  * that do not agree would be the only rows that are predicted from others with the same inputs when
@@ -155,7 +155,7 @@ static enum gpnn_status are_copies(const struct gpnn_training *training,
   double share = n_pairs / same.n_pairs;
   double chance = (alike.n_pairs - n_pairs) / fmax(all - same.n_pairs, 1);
   bool agree = share >= always && times * (1 - share) <= 1 - chance;
-  *are = agree || (chance < rarely && share > times * chance);
+  *are = agree || (chance < rarely && share > times * alike.n_pairs / all);
   if (!agree) return status;
   memcpy(set, work, training->n * sizeof *set);
   *sets = same;
