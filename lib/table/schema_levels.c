@@ -142,7 +142,7 @@ size_t gpnn_schema_level_at(const struct gpnn_level_order *order, size_t i)
 /* Makes '*array' long enough for n + 1 items. */
 static bool lengthen(void *array, size_t n, size_t item_bytes)
 {
-  size_t capacity = n; /* or more: with at most 1000 levels nobody needs to know */
+  size_t capacity = n; /* or more, which nobody needs to know: realloc() seldom has to move it */
   return gpnn_grow(array, &capacity, n + 1, item_bytes);
 }
 

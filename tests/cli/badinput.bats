@@ -669,12 +669,16 @@ par() {
   assert_fails 1 'no input varies' gpnn-index -o v.gpi inputs.tsv
 }
 
-@test "more levels than a category has are those of an id, and a column may be missing in training alone" {
+@test "more levels than a category has are those of an id" {
+  ! nm "$GPNN_BUILD/bin/gpnn-index" | grep -q __asan_init || skip 'sanitizers copy an array whenever it grows'
   awk 'BEGIN { print "id,x,y"; for (i = 0; i <= 100000; i++) print "l" i "," i % 7 "," i % 5 }' >ids.csv
   head -n 1002 ids.csv | assert_fails 1 "column 'id': has more than 1000 levels: is it a category?" gpnn-index -y y --one-hot id -o x.gpi -
   for option in --coded --group-effect; do
     assert_fails 1 "ids.csv:100002: column 'id': has more than 100000 levels: is it an id?" gpnn-index -y y $option id -o x.gpi ids.csv
   done
+}
+
+@test "a column may be missing in training alone" {
   make_table 60 2 >test.tsv
   awk -F '\t' -v OFS='\t' 'NR > 1 { $1 = "NA" } 1' test.tsv >train.tsv
   gpnn-index -v -o t.gpi train.tsv 2>err
