@@ -98,7 +98,10 @@ twice() {
   awk 'BEGIN { srand(1); print "a\tb\ty"
     for (i = 0; i < 5000; i++) { a = int(4 * rand()); print a "\t" int(3 * rand()) "\t" (rand() < 0.0008 * (1 + a)) } }' >events.tsv
   awk 'NR > 1 { $3 = $3 ? "yes" : "no" } 1' OFS='\t' events.tsv >labels.tsv
-  for table in classes counts levels events labels; do
+  # A target of many whole numbers, of which repeats differ by a few.
+  awk 'BEGIN { srand(4); print "a\tb\ty"
+    for (i = 0; i < 6000; i++) { a = int(40 * rand()); b = int(40 * rand()); print a "\t" b "\t" 977 * a + 40009 * b + int(4 * (rand() + rand())) } }' >steps.tsv
+  for table in classes counts levels events labels steps; do
     run gpnn-index -o t.gpi $table.tsv
     [ "$status" -eq 0 ]
     [[ $output != *'equal others'* ]]

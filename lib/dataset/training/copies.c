@@ -3,6 +3,7 @@
  * repeats of which each equals the others.  Where rows were joined from files that were written
  * with different numbers of digits, copies differ in the last of them, so that inputs are rounded.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,12 +130,59 @@ static enum gpnn_status divide(const struct gpnn_training *training, const struc
   return GPNN_OK;
 }
 
+/* The smallest step between targets of up to MOST rows; DBL_MAX if all are equal. */
+static enum gpnn_status find_step(const struct gpnn_training *training, double *step,
+                                  struct gpnn_error *err)
+{
+  enum { MOST = 1 << 16 };
+  size_t n = training->n < MOST ? training->n : MOST, present = 0;
+  const double *y = training->read.numbers + training->dataset.schema.n_inputs;
+  double *value = gpnn_alloc(n, 1, sizeof *value);
+  if (value == NULL) return gpnn_fail_memory(err, "to find copies of rows");
+  for (size_t i = 0; i < n; i++) {
+    value[present] = y[i * (training->n / n) * training->width];
+    present += isnan(value[present]) ? 0 : 1;
+  }
+  qsort(value, present, sizeof *value, gpnn_compare_doubles);
+  *step = DBL_MAX;
+  for (size_t i = 1; i < present; i++)
+    if (value[i] > value[i - 1]) *step = fmin(*step, value[i] - value[i - 1]);
+  free(value);
+  return GPNN_OK;
+}
+
+/* Whether rows of the same of 'n_sets' sets, compared each with the one before it, differ by one or
+ * two steps of the target as often as they agree: what a small noise does that is rounded, but a
+ * copy never. */
+static enum gpnn_status agree_by_noise(const struct gpnn_training *training, const uint32_t *set,
+                                       size_t n_sets, bool *do_they, struct gpnn_error *err)
+{
+  const double *y = training->read.numbers + training->dataset.schema.n_inputs;
+  size_t n_equal = 0, n_near = 0;
+  double step;
+  enum gpnn_status status = find_step(training, &step, err);
+  if (status != GPNN_OK) return status;
+  double *before = gpnn_alloc(n_sets, 1, sizeof *before);
+  if (before == NULL) return gpnn_fail_memory(err, "to find copies of rows");
+  for (size_t g = 0; g < n_sets; g++) before[g] = NAN;
+  for (size_t i = 0; i < training->n; i++, y += training->width) {
+    double apart = fabs(*y - before[set[i]]);
+    n_equal += apart == 0;
+    n_near += apart > 0 && apart < 2.5 * step;
+    before[set[i]] = *y;
+  }
+  free(before);
+  *do_they = n_near >= n_equal;
+  return GPNN_OK;
+}
+
 /*
  * Whether rows equal in inputs agree in their targets because they are copies.  Repeated
  * observations agree by themselves where a target has few values, at most about as often as the
  * noise lets them, but hardly ever always, unless nearly all rows have the same value, as where an
  * event is rare; where it has many values, so that rows with different inputs hardly ever agree,
- * they do not either, unless they are copies or, once or twice, by chance.
+ * they do not either, unless they are copies, their noise is a few steps of the target, or, once or
+ * twice, by chance.
  *
  * If they agree nearly always, all rows that are equal in inputs become a set.  Otherwise the few
  * that do not agree would be the only rows that are predicted from others with the same inputs when
@@ -156,6 +204,11 @@ static enum gpnn_status are_copies(const struct gpnn_training *training,
   double chance = (alike.n_pairs - n_pairs) / fmax(all - same.n_pairs, 1);
   bool agree = share >= always && times * (1 - share) <= 1 - chance;
   *are = agree || (chance < rarely && share > times * alike.n_pairs / all);
+  if (!agree && *are && status == GPNN_OK) {
+    bool is_noise = false;
+    status = agree_by_noise(training, work, same.n, &is_noise, err);
+    *are = !is_noise;
+  }
   if (!agree) return status;
   memcpy(set, work, training->n * sizeof *set);
   *sets = same;
