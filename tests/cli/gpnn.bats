@@ -65,6 +65,9 @@ with_gap() {
   gpnn-fit -q --effort fast --like gap.tsv t.gpi | gpnn-calibrate -q --like gap.tsv --skip-bad t.gpi >t.par
   gpnn-predict -q --interval 0.95 -p t.par t.gpi gap.tsv | cmp - p.tsv
   assert_equal "$(gpnn -q --json --effort fast around.tsv gap.tsv 2>&1 >/dev/null | grep -o '"gaps": *true' | tr -d ' ')" '"gaps":true'
+  # What both runs of gpnn-predict would tell is told once.
+  awk -v OFS='\t' 'NR == 1 { print; next } { for (k = 0; k < 6; k++) print $1 + k / 10000, $2 / 20, $3 }' gap.tsv >moved.tsv
+  assert_equal "$(gpnn --effort fast around.tsv moved.tsv 2>&1 >/dev/null | grep -c "'x2' is distributed otherwise")" 1
   gpnn -q --effort fast --interval 0.95 --no-header <(sed 1d around.tsv) <(sed 1d gap.tsv) >plain.tsv # can be read but once
   run ! cmp -s plain.tsv <(sed 1d p.tsv)
   sed -i 1d around.tsv gap.tsv
