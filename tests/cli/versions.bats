@@ -7,7 +7,7 @@ load helper
 kept=$GPNN_ROOT/tests/data/formats
 
 # assert_same_table FILE EXPECTED: equal but for the last digits of numbers, which depend on the
-# processor.
+# processor and the compiler's options, most of all where a variance is a small difference.
 assert_same_table() {
   awk -F '\t' '
     NR == FNR { line[FNR] = $0; n = FNR; next }
@@ -15,7 +15,7 @@ assert_same_table() {
       if (split(line[FNR], wanted) != NF) exit 1
       for (i = 1; i <= NF; i++) {
         d = $i - wanted[i]
-        if ($i != wanted[i] && (FNR == 1 || d > 1e-9 || d < -1e-9)) exit 1
+        if ($i != wanted[i] && (FNR == 1 || d > 1e-7 || d < -1e-7)) exit 1
       }
     }
     END { exit FNR != n }' "$2" "$1" || complain "$1 differs from $2:" "$(diff "$1" "$2")"
