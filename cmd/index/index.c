@@ -139,9 +139,9 @@ enum gpnn_status index_write(const struct cli *cli, const char *output,
   return GPNN_OK;
 }
 
-static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *table,
-                                  const struct index_arguments *a, struct gpnn_training *training,
-                                  struct gpnn_error *err)
+static enum gpnn_status read_table(const struct cli *cli, struct gpnn_table *table,
+                                   const struct index_arguments *a, struct gpnn_training *training,
+                                   struct gpnn_error *err)
 {
   struct gpnn_profile profile = {.n_columns = 0};
   const struct gpnn_training_reading how = {a->skip_bad != SKIP_NONE, a->unique, cli->threads,
@@ -152,6 +152,14 @@ static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *tabl
   if (profile.table != NULL || is_single_column)
     status = survey_report(cli, a, &profile, training->n, err);
   gpnn_profile_release(&profile);
+  return status;
+}
+
+static enum gpnn_status read_rows(const struct cli *cli, struct gpnn_table *table,
+                                  const struct index_arguments *a, struct gpnn_training *training,
+                                  struct gpnn_error *err)
+{
+  enum gpnn_status status = a->read == NULL ? read_table(cli, table, a, training, err) : GPNN_OK;
   if (status == GPNN_OK)
     status = skip_check(cli, a->skip_bad, table, &training->skipped, training->n, err);
   progress_erase();
@@ -176,29 +184,31 @@ static void warn_of_numbers(const struct cli *cli, const struct gpnn_table *tabl
 static enum gpnn_status index_table(const struct cli *cli, const struct index_arguments *a,
                                     const char *path, struct gpnn_error *err)
 {
-  struct gpnn_table *table = NULL;
-  struct gpnn_training training = GPNN_TRAINING_INIT;
+  struct index_read own = {.training = GPNN_TRAINING_INIT},
+                    *read = a->read != NULL ? a->read : &own;
+  struct gpnn_training *training = &read->training;
   char provenance[256];
-  training.watch = &index_unfinished;
-  enum gpnn_status status = gpnn_table_open(&table, path, &cli->table, err);
-  if (status == GPNN_OK) warn_of_numbers(cli, table);
-  if (status == GPNN_OK) status = read_rows(cli, table, a, &training, err);
+  enum gpnn_status status = GPNN_OK;
+  training->watch = &index_unfinished;
+  if (a->read == NULL) status = gpnn_table_open(&own.table, path, &cli->table, err);
+  if (status == GPNN_OK) warn_of_numbers(cli, read->table);
+  if (status == GPNN_OK) status = read_rows(cli, read->table, a, training, err);
   if (status == GPNN_OK) {
-    describe_training(cli, table, &training);
-    survey_suggest(cli, a, table, &training);
-    report_training(cli, table, &training);
+    describe_training(cli, read->table, training);
+    survey_suggest(cli, a, read->table, training);
+    report_training(cli, read->table, training);
     snprintf(provenance, sizeof provenance, "asked-search\t%s\nwhiten-eps\t%g\n",
              gpnn_search_name(a->search.kind), a->training.whiten_eps);
-    training.dataset.provenance = provenance;
-    training.dataset.reading = (struct gpnn_reading){cli->table.delimiter, a->skip_bad != SKIP_NONE,
-                                                     (uint32_t)cli->table.skip_lines};
+    training->dataset.provenance = provenance;
+    training->dataset.reading = (struct gpnn_reading){
+        cli->table.delimiter, a->skip_bad != SKIP_NONE, (uint32_t)cli->table.skip_lines};
     status = a->writer != NULL
-                 ? a->writer->write(a->writer, a, &training.dataset, err)
-                 : index_write(cli, a->output, &training.dataset, NULL, &a->search, err);
+                 ? a->writer->write(a->writer, a, &training->dataset, err)
+                 : index_write(cli, a->output, &training->dataset, NULL, &a->search, err);
   }
-  gpnn_training_release(&training);
-  if (status == GPNN_OK) table_warn_if_torn(cli, table);
-  gpnn_table_close(table);
+  gpnn_training_release(&own.training);
+  if (status == GPNN_OK) table_warn_if_torn(cli, read->table);
+  gpnn_table_close(own.table);
   return status;
 }
 

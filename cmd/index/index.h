@@ -22,6 +22,12 @@ struct index_writer {
                             const struct gpnn_dataset *dataset, struct gpnn_error *err);
 };
 
+/* A table that has been read, but for gpnn_training_finish(). */
+struct index_read {
+  struct gpnn_table *table;      /* owned; NULL: none has */
+  struct gpnn_training training; /* owned */
+};
+
 struct index_arguments {
   struct gpnn_roles
       roles; /* without ordered, dates, periods and places, which index_resolve() adds */
@@ -34,6 +40,7 @@ struct index_arguments {
   bool surveys; /* --auto */
   struct gpnn_training_options training;
   struct gpnn_search_options search;
+  struct index_read *read;           /* NULL: the table is opened and read */
   const struct index_writer *writer; /* NULL: an index is written */
 };
 

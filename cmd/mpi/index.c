@@ -1,10 +1,13 @@
-/* gpnn-mpi index: gpnn-index on rank 0, whose rows are then dealt to all. */
+/* gpnn-mpi index: gpnn-index on rank 0, which others help to read the table; its rows are then
+ * dealt to all. */
 #include "cmd/index/index.h"
 
 #include <stddef.h>
 
+#include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
 #include "cmd/mpi/mpi.h"
+#include "shard/reading.h"
 #include "shard/shard.h"
 
 /* The unfinished file of a shard, for the signal handler. */
@@ -13,8 +16,9 @@ static const char *volatile unfinished;
 struct arguments {
   struct index_arguments own; /* first, as its options are those of gpnn-index */
   struct index_writer writer;
+  struct index_read read; /* what this rank has read of the table */
   struct gpnn_comm comm;
-  bool is_dealt; /* the other ranks know how it went */
+  struct gpnn_peers peers;
 };
 
 static bool resolve(const struct cli *cli, void *arguments)
@@ -26,13 +30,63 @@ static bool resolve(const struct cli *cli, void *arguments)
   return index_resolve(cli, arguments);
 }
 
-static enum gpnn_status write(const struct index_writer *writer, const struct index_arguments *a,
+/* Reads the table together with the other ranks, if it can be read so. */
+static enum gpnn_status read(const struct cli *cli, struct arguments *a, struct gpnn_error *err)
+{
+  const struct gpnn_training_reading how = {a->own.skip_bad != SKIP_NONE, a->own.unique,
+                                            cli->threads, progress_rows_read, NULL};
+  const struct gpnn_shard_reading reading = {cli_operand(cli, 0), &cli->table, &a->own.roles,
+                                             a->own.output, &how};
+  const char *why = NULL;
+  a->read.training.watch = &unfinished;
+  if (a->peers.size == 1 || a->own.surveys) return GPNN_OK;
+  enum gpnn_status status =
+      gpnn_shard_read(&a->peers, &reading, &a->read.table, &a->read.training, &why, err);
+  if (status == GPNN_OK && why != NULL && a->peers.rank == 0)
+    cli_note(cli, "rank 0 reads the table alone: %s", why);
+  return status;
+}
+
+/* Deals the rows of a dataset, unless 'status', of what had to be done before, is a failure
+ * somewhere. */
+static enum gpnn_status deal(struct arguments *a, enum gpnn_status status,
+                             const struct gpnn_dataset *dataset, struct gpnn_error *err)
+{
+  status = gpnn_peers_agree(&a->peers, status, err);
+  if (status != GPNN_OK) return status;
+  return gpnn_shard_deal(&a->comm, a->own.output, dataset, gpnn_training_parts(&a->read.training),
+                         &a->own.search, &unfinished, err);
+}
+
+static enum gpnn_status write(const struct index_writer *writer, const struct index_arguments *own,
                               const struct gpnn_dataset *dataset, struct gpnn_error *err)
 {
-  struct arguments *all =
+  struct arguments *a =
       (struct arguments *)((char *)(uintptr_t)writer - offsetof(struct arguments, writer));
-  all->is_dealt = true;
-  return gpnn_shard_deal(&all->comm, a->output, dataset, &a->search, &unfinished, err);
+  (void)own;
+  a->own.writer = NULL; /* for those who ask whether it has been called */
+  return deal(a, GPNN_OK, dataset, err);
+}
+
+/* What rank 0 does, and tells. */
+static enum gpnn_status run_first(const struct cli *cli, struct arguments *a,
+                                  struct gpnn_error *err)
+{
+  a->writer.write = write;
+  a->own.writer = &a->writer;
+  if (a->read.table != NULL) a->own.read = &a->read;
+  enum gpnn_status status = index_run(cli, &a->own, err);
+  return a->own.writer == NULL ? status : gpnn_peers_agree(&a->peers, status, err);
+}
+
+/* What the others do. */
+static enum gpnn_status run_other(struct arguments *a, struct gpnn_error *err)
+{
+  struct gpnn_training *training = &a->read.training;
+  if (a->read.table == NULL) return deal(a, GPNN_OK, NULL, err);
+  enum gpnn_status status =
+      gpnn_training_finish(training, &a->own.training, gpnn_table_name(a->read.table), err);
+  return deal(a, status, &training->dataset, err);
 }
 
 static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_error *err)
@@ -41,21 +95,19 @@ static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_
   enum gpnn_status status = mpi_start(&a->comm, err);
   if (status != GPNN_OK) return mpi_end(&a->comm, status);
   cli_guard(&unfinished);
-  if (a->comm.rank > 0) {
-    status = gpnn_shard_deal(&a->comm, a->own.output, NULL, &a->own.search, &unfinished, err);
-  } else {
-    a->writer.write = write;
-    a->own.writer = &a->writer;
-    status = index_run(cli, &a->own, err);
-    if (!a->is_dealt) gpnn_shard_cancel(&a->comm);
-  }
-  return mpi_end(&a->comm, status == GPNN_END ? GPNN_OK : status);
+  gpnn_comm_peers(&a->comm, &a->peers);
+  status = read(cli, a, err);
+  if (status == GPNN_OK) status = a->comm.rank == 0 ? run_first(cli, a, err) : run_other(a, err);
+  gpnn_training_release(&a->read.training);
+  gpnn_table_close(a->read.table);
+  return mpi_end(&a->comm, status);
 }
 
 int mpi_index(int argc, char **argv)
 {
   struct arguments arguments = {
-      .own = {.training = GPNN_TRAINING_OPTIONS_INIT, .search = GPNN_SEARCH_OPTIONS_INIT}};
+      .own = {.training = GPNN_TRAINING_OPTIONS_INIT, .search = GPNN_SEARCH_OPTIONS_INIT},
+      .read = {.training = GPNN_TRAINING_INIT}};
   struct cli_tool tool = index_tool;
   tool.name = "gpnn-mpi index";
   tool.synopsis = "[OPTION...] -o DIR [TABLE]";

@@ -72,14 +72,16 @@ enum gpnn_status gpnn_spool_map(struct gpnn_spool *spool, struct gpnn_error *err
   struct gpnn_mapping mapping;
   if (!gpnn_mapping_open(&mapping, spool->fd, spool->n * sizeof *spool->numbers))
     return gpnn_fail_errno(err, errno, "%s: cannot map a temporary file beside it", spool->beside);
+  struct gpnn_mapping before = gpnn_spool_mapping(spool);
+  gpnn_mapping_close(&before);
   spool->numbers = mapping.start;
+  spool->n_mapped = spool->n;
   return GPNN_OK;
 }
 
 struct gpnn_mapping gpnn_spool_mapping(const struct gpnn_spool *spool)
 {
-  size_t length = spool->numbers == NULL ? 0 : spool->n * sizeof *spool->numbers;
-  return (struct gpnn_mapping){spool->numbers, length};
+  return (struct gpnn_mapping){spool->numbers, spool->n_mapped * sizeof *spool->numbers};
 }
 
 void gpnn_spool_release(struct gpnn_spool *spool)

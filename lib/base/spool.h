@@ -2,8 +2,9 @@
  * spool: an array of doubles in an unnamed temporary file, for more than memory may hold.
  *
  * Calling sequence: gpnn_spool_create(); gpnn_spool_write() any number of times, in any order;
- * gpnn_spool_map(), after which nothing may be written; gpnn_spool_release().  The file is unlinked
- * before anything is written to it, so that it disappears with the process, however that ends.
+ * gpnn_spool_map(), which is called again once more was written; gpnn_spool_release().  The file is
+ * unlinked before anything is written to it, so that it disappears with the process, however that
+ * ends.
  */
 #ifndef GPNN_BASE_SPOOL_H
 #define GPNN_BASE_SPOOL_H
@@ -23,11 +24,12 @@ struct gpnn_spool {
   char *beside;          /* owned; the file that messages name */
   const double *numbers; /* the mapping, or NULL */
   size_t n;              /* the length: one more than the last position written */
+  size_t n_mapped;       /* what it was when it was mapped */
 };
 
-#define GPNN_SPOOL_INIT \
-  {                     \
-    -1, NULL, NULL, 0   \
+#define GPNN_SPOOL_INIT  \
+  {                      \
+    -1, NULL, NULL, 0, 0 \
   }
 
 /*
@@ -44,8 +46,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_spool_create(struct gpnn_spool *spool, con
 GPNN_MUST_CHECK enum gpnn_status gpnn_spool_write(struct gpnn_spool *spool, size_t at, size_t n,
                                                   const double *numbers, struct gpnn_error *err);
 
-/* Maps what was written, at least one number, read-only as 'numbers', until the spool is released.
- * GPNN_EIO, GPNN_ENOMEM: the system refused. */
+/* Maps what was written, at least one number, read-only as 'numbers', until the spool is released
+ * or mapped again.  GPNN_EIO, GPNN_ENOMEM: the system refused. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_spool_map(struct gpnn_spool *spool, struct gpnn_error *err);
 
 /* The mapping, for gpnn_mapping_evict(); that of an empty or unmapped spool is none. */

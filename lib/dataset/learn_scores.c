@@ -4,6 +4,7 @@
 
 #include "base/compare.h"
 #include "base/memory.h"
+#include "base/peers.h"
 #include "base/rng.h"
 #include "dataset/dataset.h"
 #include "dataset/scores.h"
@@ -92,25 +93,41 @@ static enum gpnn_status draw(const struct gpnn_dataset *dataset, uint64_t seed, 
   return status;
 }
 
+/* Takes input 'j' of the 'n' rows given, wherever they are. */
+static enum gpnn_status take_values(const struct gpnn_dataset *dataset,
+                                    const struct gpnn_parts *parts, size_t j, size_t n,
+                                    const uint64_t *rows, double *values, struct gpnn_error *err)
+{
+  size_t first = (size_t)gpnn_parts_first(parts), end = (size_t)gpnn_parts_end(parts, dataset->n);
+  for (size_t i = 0; i < n; i++) {
+    size_t row = rows == NULL ? i : (size_t)rows[i];
+    if (row >= first && row < end) values[i] = dataset->x[(row - first) * dataset->d + j];
+  }
+  return gpnn_parts_gather(parts, n, rows, sizeof *values, values, GPNN_OK, err);
+}
+
 /* Finds the knots of all inputs, from the rows given of each. */
-static void learn_all(struct gpnn_scores *scores, const struct gpnn_dataset *dataset, size_t n,
-                      const uint64_t *rows, double *values)
+static enum gpnn_status learn_all(struct gpnn_scores *scores, const struct gpnn_dataset *dataset,
+                                  const struct gpnn_parts *parts, size_t n, const uint64_t *rows,
+                                  double *values, struct gpnn_error *err)
 {
   struct gpnn_feature_cursor at = {0};
   size_t found = 0;
   for (size_t j = 0; j < dataset->d; j++) {
     scores->first[j] = found;
     if (!may_have_score(dataset, &at, j)) continue;
-    for (size_t i = 0; i < n; i++)
-      values[i] = dataset->x[(rows == NULL ? i : rows[i]) * dataset->d + j];
+    enum gpnn_status status = take_values(dataset, parts, j, n, rows, values, err);
+    if (status != GPNN_OK) return status;
     qsort(values, n, sizeof *values, gpnn_compare_doubles);
     found += find_knots(n, values, gpnn_scores_unit(dataset), scores->knots + 2 * found);
   }
   scores->first[dataset->d] = found;
+  return GPNN_OK;
 }
 
 enum gpnn_status gpnn_scores_learn(struct gpnn_scores *scores, const struct gpnn_dataset *dataset,
-                                   uint64_t seed, struct gpnn_error *err)
+                                   const struct gpnn_parts *parts, uint64_t seed,
+                                   struct gpnn_error *err)
 {
   enum { MOST_ROWS = 32768 };
   size_t n = dataset->n < MOST_ROWS ? dataset->n : MOST_ROWS;
@@ -127,7 +144,7 @@ enum gpnn_status gpnn_scores_learn(struct gpnn_scores *scores, const struct gpnn
     if (learnt.first == NULL || learnt.knots == NULL || values == NULL)
       status = gpnn_fail_memory(err, "for the scores of the inputs");
   }
-  if (status == GPNN_OK) learn_all(&learnt, dataset, n, rows, values);
+  if (status == GPNN_OK) status = learn_all(&learnt, dataset, parts, n, rows, values, err);
   free(rows);
   free(values);
   if (status == GPNN_OK && gpnn_scores_any(&learnt))

@@ -92,8 +92,8 @@ static enum gpnn_status find_outliers(const struct gpnn_row_source *rows, size_t
 {
   struct octaves octaves = {n_in, rows->width, columns, gpnn_alloc(n_in, OCTAVES, sizeof(double))};
   outliers->of = gpnn_alloc(n_in, 1, sizeof *outliers->of);
-  const struct gpnn_row_reduction reduction = {count_octaves, fold_octaves, &octaves,
-                                               n_in * OCTAVES};
+  const struct gpnn_row_reduction reduction = {count_octaves,  fold_octaves, &octaves,
+                                               n_in * OCTAVES, octaves.n,    n_in * OCTAVES};
   enum gpnn_status status = octaves.n == NULL || outliers->of == NULL
                                 ? gpnn_fail_memory(err, "for the limits of the inputs")
                                 : gpnn_row_source_reduce(rows, &reduction, err);
@@ -226,8 +226,9 @@ static enum gpnn_status describe_all(const struct gpnn_row_source *rows,
   struct regions regions = {rows->width, columns, outliers,
                             gpnn_alloc(outliers->n, REGIONS, sizeof *regions.ends)};
   if (regions.ends == NULL) return gpnn_fail_memory(err, "for the limits of the inputs");
-  const struct gpnn_row_reduction reduction = {find_ends, fold_ends, &regions,
-                                               outliers->n * REGIONS * END_NUMBERS};
+  size_t n_numbers = outliers->n * REGIONS * END_NUMBERS;
+  const struct gpnn_row_reduction reduction = {
+      find_ends, fold_ends, &regions, n_numbers, (double *)(void *)regions.ends, n_numbers};
   enum gpnn_status status = gpnn_row_source_reduce(rows, &reduction, err);
   for (size_t f = 0; f < outliers->n && status == GPNN_OK; f++)
     if (describe(rows->n, &columns[outliers->of[f].column], regions.ends + f * REGIONS,

@@ -363,8 +363,8 @@ static enum gpnn_status learn_in_turn(struct gpnn_scaling *learnt,
 {
   size_t n_columns = columns->n_in + 1 + columns->n_more + columns->n_regressors;
   struct stepped stepped = {rows, learnt};
-  const struct gpnn_row_source source = {rows->n, rows->width, read_stepped, &stepped,
-                                         rows->threads};
+  const struct gpnn_row_source source = {rows->n,  rows->width,   read_stepped,
+                                         &stepped, rows->threads, rows->parts};
   enum gpnn_status status = GPNN_OK;
   for (size_t s = 0; s < GPNN_STEPS && learnt->method != GPNN_SCALING_NONE; s++) {
     struct gpnn_learnt of_step = {0}; /* until it is complete, rows are read without it */
@@ -436,7 +436,7 @@ enum gpnn_status gpnn_scaling_learn(struct gpnn_scaling *scaling, enum gpnn_scal
 {
   struct arrays arrays = {n_in, x, y};
   const struct gpnn_scaling_columns columns = {.n_in = n_in, .features = features};
-  const struct gpnn_row_source rows = {n, n_in + 1, read_arrays, &arrays, 1};
+  const struct gpnn_row_source rows = {n, n_in + 1, read_arrays, &arrays, 1, NULL};
   return gpnn_scaling_learn_rows(scaling, method, eps, &columns, &rows, NULL, err);
 }
 

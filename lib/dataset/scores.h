@@ -31,6 +31,7 @@ extern "C" {
 #endif
 
 struct gpnn_dataset; /* dataset/dataset.h */
+struct gpnn_parts;   /* base/peers.h */
 
 enum { GPNN_SCORES_KNOTS = 512 };
 
@@ -67,11 +68,13 @@ size_t gpnn_scores_knots(const struct gpnn_scores *scores, size_t j);
 bool gpnn_scores_any(const struct gpnn_scores *scores);
 
 /* Learns the curves from the training rows of 'dataset', whose inputs are those of its index, or
- * from 32768 random ones.  'scores' must be zeroed; it stays so if no input has a score.
- * GPNN_ENOMEM. */
+ * from 32768 random ones.  Its arrays have those rows that are here by 'parts'; NULL: all.
+ * 'scores' must be zeroed; it stays so if no input has a score.  GPNN_ENOMEM, and failures of the
+ * peers that have the others. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_scores_learn(struct gpnn_scores *scores,
                                                    const struct gpnn_dataset *dataset,
-                                                   uint64_t seed, struct gpnn_error *err);
+                                                   const struct gpnn_parts *parts, uint64_t seed,
+                                                   struct gpnn_error *err);
 
 /* What normal scores are multiplied by, so that their variance is that of the standardised inputs
  * of 'dataset'. */

@@ -43,16 +43,15 @@ static enum gpnn_status draw(const struct gpnn_row_source *rows, size_t n_in, si
   uint64_t drawn[SAMPLE];
   struct gpnn_rng rng;
   *n = rows->n < SAMPLE ? rows->n : SAMPLE;
-  double *row = gpnn_alloc(rows->width, 1, sizeof *row);
-  if (row == NULL) return gpnn_fail_memory(err, "for a row");
+  double *picked = gpnn_alloc(*n, rows->width, sizeof *picked);
+  if (picked == NULL) return gpnn_fail_memory(err, "for a sample of rows");
   gpnn_rng_init(&rng, 1, GPNN_RNG_LIMITS);
   enum gpnn_status status = gpnn_rng_sample(&rng, rows->n, *n, drawn, err);
   if (status == GPNN_OK) qsort(drawn, *n, sizeof *drawn, gpnn_compare_uint64s);
-  for (size_t i = 0; i < *n && status == GPNN_OK; i++) {
-    status = rows->read(rows->context, (size_t)drawn[i], 1, row, err);
-    for (size_t j = 0; j < n_in; j++) cells[j * *n + i] = row[j];
-  }
-  free(row);
+  if (status == GPNN_OK) status = gpnn_row_source_pick(rows, *n, drawn, picked, err);
+  for (size_t i = 0; i < *n && status == GPNN_OK; i++)
+    for (size_t j = 0; j < n_in; j++) cells[j * *n + i] = picked[i * rows->width + j];
+  free(picked);
   return status;
 }
 

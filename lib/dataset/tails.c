@@ -76,7 +76,8 @@ enum gpnn_status gpnn_tails_learn(struct gpnn_learnt *tails, const struct gpnn_r
 {
   struct gpnn_spread *columns = gpnn_alloc(n_in, 1, sizeof *columns);
   struct powers powers = {n_in, rows->width, columns, gpnn_alloc(n_in, POWERS, sizeof(double))};
-  const struct gpnn_row_reduction reduction = {add_powers, fold_powers, &powers, n_in * POWERS};
+  const struct gpnn_row_reduction reduction = {add_powers,    fold_powers, &powers,
+                                               n_in * POWERS, powers.sum,  n_in * POWERS};
   enum gpnn_status status = columns == NULL || powers.sum == NULL
                                 ? gpnn_fail_memory(err, "for the tails of the inputs")
                                 : gpnn_spread_learn(rows, n_in, features, columns, err);

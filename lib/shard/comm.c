@@ -61,6 +61,33 @@ void gpnn_comm_stop(struct gpnn_comm *comm)
   *comm = (struct gpnn_comm){0};
 }
 
+static void broadcast_to_peers(void *context, size_t root, void *bytes, size_t n)
+{
+  gpnn_comm_broadcast(context, root, bytes, n);
+}
+
+static enum gpnn_status exchange_with_peers(void *context, struct gpnn_message *send,
+                                            struct gpnn_message *receive, struct gpnn_error *err)
+{
+  return gpnn_comm_exchange(context, send, receive, err);
+}
+
+static enum gpnn_status agree_with_peers(void *context, enum gpnn_status status,
+                                         struct gpnn_error *err)
+{
+  return gpnn_comm_agree(context, status, err);
+}
+
+void gpnn_comm_peers(struct gpnn_comm *comm, struct gpnn_peers *peers)
+{
+  *peers = (struct gpnn_peers){.rank = comm->rank,
+                               .size = comm->size,
+                               .broadcast = broadcast_to_peers,
+                               .exchange = exchange_with_peers,
+                               .agree = agree_with_peers,
+                               .context = comm};
+}
+
 void gpnn_comm_broadcast(struct gpnn_comm *comm, size_t root, void *bytes, size_t n)
 {
   if (n > 0) comm->ops->broadcast(root, bytes, n);

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/peers.h"
 #include "base/status.h"
 
 enum { GPNN_COMM_HOST_BYTES = 64 };
@@ -29,12 +30,6 @@ struct gpnn_comm {
   const struct gpnn_comm_ops *ops;
 };
 
-/* Bytes from or for one rank; owned by whoever has the message.  Zeroed: none. */
-struct gpnn_message {
-  size_t length;
-  unsigned char *bytes;
-};
-
 /* One rank, alone. */
 void gpnn_comm_serial(struct gpnn_comm *comm);
 
@@ -42,6 +37,9 @@ void gpnn_comm_serial(struct gpnn_comm *comm);
  * install. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_comm_start(struct gpnn_comm *comm, struct gpnn_error *err);
 void gpnn_comm_stop(struct gpnn_comm *comm);
+
+/* The ranks as processes that share rows (base/peers.h), which use 'comm'; it is borrowed. */
+void gpnn_comm_peers(struct gpnn_comm *comm, struct gpnn_peers *peers);
 
 /* Copies 'n' bytes of rank 'root' to those of all others. */
 void gpnn_comm_broadcast(struct gpnn_comm *comm, size_t root, void *bytes, size_t n);

@@ -46,25 +46,21 @@ enum { GPNN_SHARD_SAMPLE = 1 << 17 };
 char *gpnn_shard_path(const char *directory, size_t rank, const char *what);
 
 /*
- * Deals the rows of 'dataset', which rank 0 has, to all ranks, and lets each write its shard with
- * an exact search made by 'threads' threads; 'dataset' is NULL on the others.  'directory' appears
- * when it is whole: before, it has ".part" behind its name, and after a failure is removed with all
- * that is in it.  'watch' is that of
+ * Deals the rows of 'dataset' to all ranks, and lets each write its shard with an exact search,
+ * made by as many threads as 'options' says.  Each rank has the dataset, and of its rows those that
+ * are there by 'parts' (base/peers.h); or 'parts' is NULL, and rank 0 has all rows and the others,
+ * whose 'dataset' is NULL, none.  'directory' appears when it is whole: before, it has ".part"
+ * behind its name, and after a failure is removed with all that is in it.  'watch' is that of
  * base/atomic_file.h.
  *
  * GPNN_EINVAL: the dataset has what shards cannot have yet, which the message names.  GPNN_EDATA:
  * there are fewer than two rows a rank.  GPNN_EIO: the folder exists, or a rank cannot write to it.
  * GPNN_ENOMEM.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_shard_deal(struct gpnn_comm *comm, const char *directory,
-                                                 const struct gpnn_dataset *dataset,
-                                                 const struct gpnn_search_options *options,
-                                                 const char *volatile *watch,
-                                                 struct gpnn_error *err);
-
-/* For rank 0, in place of gpnn_shard_deal(): it has failed before, and the others, which are in
- * there, return GPNN_END. */
-void gpnn_shard_cancel(struct gpnn_comm *comm);
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_shard_deal(struct gpnn_comm *comm, const char *directory, const struct gpnn_dataset *dataset,
+                const struct gpnn_parts *parts, const struct gpnn_search_options *options,
+                const char *volatile *watch, struct gpnn_error *err);
 
 /*
  * Opens the shard of this rank.  GPNN_EMISMATCH: the shards are of another number of ranks, or of

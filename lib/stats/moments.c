@@ -22,9 +22,10 @@ struct columns {
   double *count; /* numbers that are not missing */
 };
 
+enum { ARRAYS = 7 };
+
 static bool columns_init(struct columns *columns, size_t n_columns, size_t width)
 {
-  enum { ARRAYS = 7 };
   double *values = gpnn_alloc(n_columns, ARRAYS, sizeof *values);
   if (values == NULL) return false;
   *columns = (struct columns){.n_columns = n_columns, .width = width, .low = values};
@@ -165,6 +166,16 @@ static void add_present_squares(const void *state, size_t count, const double *r
 
 /* ---- from passes to moments ---- */
 
+/* A pass over rows that is folded into the arrays of 'columns'. */
+static struct gpnn_row_reduction reduction_of(void (*map)(const void *state, size_t count,
+                                                          const double *rows, double *mapped),
+                                              void (*fold)(void *state, const double *mapped),
+                                              struct columns *columns, size_t n_mapped)
+{
+  return (struct gpnn_row_reduction){map,      fold,         columns,
+                                     n_mapped, columns->low, ARRAYS * columns->n_columns};
+}
+
 static bool varies(const struct columns *columns, size_t j)
 {
   double low = columns->low[j], high = columns->high[j], largest = fmax(fabs(low), fabs(high));
@@ -231,10 +242,12 @@ enum gpnn_status gpnn_moments_learn(const struct gpnn_row_source *source, size_t
   if (!columns_init(&columns, n_columns, source->width))
     return gpnn_fail_memory(err, "for the moments of columns");
   for (size_t j = 0; j < n_columns; j++) columns.count[j] = (double)source->n;
-  const struct gpnn_row_reduction ranges = {find_ranges, fold_ranges, &columns, 2 * n_columns};
-  const struct gpnn_row_reduction deviations = {add_deviations, fold_deviations, &columns,
-                                                n_columns};
-  const struct gpnn_row_reduction squares = {add_squares, fold_squares, &columns, 2 * n_columns};
+  const struct gpnn_row_reduction ranges =
+      reduction_of(find_ranges, fold_ranges, &columns, 2 * n_columns);
+  const struct gpnn_row_reduction deviations =
+      reduction_of(add_deviations, fold_deviations, &columns, n_columns);
+  const struct gpnn_row_reduction squares =
+      reduction_of(add_squares, fold_squares, &columns, 2 * n_columns);
   enum gpnn_status status = learn(&columns, source, &ranges, &deviations, &squares, err);
   if (status == GPNN_OK) compute_moments(&columns, moments);
   free(columns.low);
@@ -247,12 +260,12 @@ enum gpnn_status gpnn_moments_learn_present(const struct gpnn_row_source *source
   struct columns columns;
   if (!columns_init(&columns, n_columns, source->width))
     return gpnn_fail_memory(err, "for the moments of columns");
-  const struct gpnn_row_reduction ranges = {find_present_ranges, fold_present_ranges, &columns,
-                                            3 * n_columns};
-  const struct gpnn_row_reduction deviations = {add_present_deviations, fold_deviations, &columns,
-                                                n_columns};
-  const struct gpnn_row_reduction squares = {add_present_squares, fold_squares, &columns,
-                                             2 * n_columns};
+  const struct gpnn_row_reduction ranges =
+      reduction_of(find_present_ranges, fold_present_ranges, &columns, 3 * n_columns);
+  const struct gpnn_row_reduction deviations =
+      reduction_of(add_present_deviations, fold_deviations, &columns, n_columns);
+  const struct gpnn_row_reduction squares =
+      reduction_of(add_present_squares, fold_squares, &columns, 2 * n_columns);
   enum gpnn_status status = learn(&columns, source, &ranges, &deviations, &squares, err);
   if (status == GPNN_OK) compute_moments(&columns, moments);
   free(columns.low);
@@ -306,7 +319,8 @@ enum gpnn_status gpnn_moments_covariance(const struct gpnn_row_source *source, s
   if (rows.threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
   if (d > SIZE_MAX - CENTRED || !gpnn_multiply(d, d + CENTRED, &n_mapped))
     return gpnn_fail_memory(err, "for a covariance");
-  const struct gpnn_row_reduction reduction = {add_products, fold_products, &products, n_mapped};
+  const struct gpnn_row_reduction reduction = {add_products, fold_products, &products,
+                                               n_mapped,     cov,           d * d};
   enum gpnn_status status = gpnn_row_source_reduce(&rows, &reduction, err);
   for (size_t i = 0; i < d * d; i++) cov[i] /= (double)source->n;
   return status;

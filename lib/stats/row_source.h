@@ -3,13 +3,16 @@
  *
  * A reduction maps each block to numbers, in several threads at once, and folds these into its
  * state block after block, in the order of the rows: what comes out depends neither on the memory
- * there is nor on the number of threads.
+ * there is nor on the number of threads.  Nor does it depend on how the rows are spread over
+ * processes: each maps its own blocks, and they fold them in turn.
  */
 #ifndef GPNN_STATS_ROW_SOURCE_H
 #define GPNN_STATS_ROW_SOURCE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
+#include "base/peers.h"
 #include "base/status.h"
 
 /* Rows that can be read any number of times. */
@@ -26,6 +29,8 @@ struct gpnn_row_source {
                            struct gpnn_error *err);
   void *context;
   int threads; /* how many may call read() at once; 0 means 1 */
+  /* NULL: all rows can be read.  Otherwise only those here, whole blocks but for the last. */
+  const struct gpnn_parts *parts;
 };
 
 /* The number of rows in a block: GPNN_ROW_SOURCE_BLOCK, or fewer, but at least one, where rows are
@@ -42,13 +47,22 @@ struct gpnn_row_reduction {
   void (*fold)(void *state, const double *mapped);
   void *state;
   size_t n_mapped;
+  double *folded; /* all of the state that fold() changes: 'n_folded' numbers */
+  size_t n_folded;
 };
 
 /* Reads all rows once; without rows, nothing is called.  If 'source' fails, the failure is that of
  * the first block that could not be read, and the state holds the blocks before it.  GPNN_ENOMEM:
- * no room for a block per thread. */
+ * no room for a block per thread or, of rows in parts, for what all blocks here are mapped
+ * to. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_row_source_reduce(const struct gpnn_row_source *source,
                                                         const struct gpnn_row_reduction *reduction,
                                                         struct gpnn_error *err);
+
+/* Reads the 'n' rows with these ascending numbers, wherever they are, into 'rows' (n by width).
+ * Failures are those of the source, and of its peers. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_row_source_pick(const struct gpnn_row_source *source,
+                                                      size_t n, const uint64_t *number,
+                                                      double *rows, struct gpnn_error *err);
 
 #endif

@@ -44,6 +44,19 @@ void gpnn_skipped_add(struct gpnn_skipped *skipped, const struct gpnn_record *re
   if (kind->n++ == 0) gpnn_mask(kind->text, field->text, field->length);
 }
 
+bool gpnn_skipped_join(struct gpnn_skipped *skipped, const struct gpnn_skipped *more)
+{
+  skipped->n += more->n;
+  for (size_t i = 0; i < more->n_kinds; i++) {
+    const struct gpnn_skipped_kind *from = &more->kinds[i];
+    struct gpnn_skipped_kind *kind = find_kind(skipped, from->column, from->what, from->line);
+    if (kind == NULL) return false;
+    if (kind->n == 0) memcpy(kind->text, from->text, sizeof kind->text);
+    kind->n += from->n;
+  }
+  return more->n_kinds < GPNN_SKIPPED_KINDS;
+}
+
 bool gpnn_skipped_too_many(const struct gpnn_skipped *skipped, size_t n_kept)
 {
   return skipped->n > n_kept / 4; /* one for each four kept is a fifth of all */

@@ -24,7 +24,7 @@ struct gpnn_skipped {
   size_t n;       /* all rows left out */
   size_t n_kinds; /* rows of kinds beyond GPNN_SKIPPED_KINDS count in 'n' only */
   struct gpnn_skipped_kind {
-    const char *what;           /* what is wrong; static text */
+    const char *what;           /* what is wrong; static text, but after gpnn_skipped_join() */
     size_t column;              /* where, from 0; SIZE_MAX: the record is malformed */
     size_t n;                   /* rows of this kind */
     size_t line;                /* of the first of them */
@@ -38,6 +38,10 @@ void gpnn_skipped_add(struct gpnn_skipped *skipped, const struct gpnn_record *re
 
 /* Counts 'n' malformed records, which may be 0; the first is on line 'line'. */
 void gpnn_skipped_add_malformed(struct gpnn_skipped *skipped, size_t n, size_t line);
+
+/* Counts the rows that 'more' has, which come behind the others, and borrows what was wrong with
+ * them.  False: the kinds may be more than there is room for, and counts are wrong. */
+bool gpnn_skipped_join(struct gpnn_skipped *skipped, const struct gpnn_skipped *more);
 
 /* True if more than a fifth of all rows were left out, given that 'n_kept' were not. */
 bool gpnn_skipped_too_many(const struct gpnn_skipped *skipped, size_t n_kept);

@@ -33,6 +33,7 @@ struct gpnn_input {
   bool at_end;    /* the system has no more bytes */
   off_t n_read;   /* bytes from the system so far */
   off_t size;     /* of the file, from where reading began; 0: not known */
+  bool has_end;   /* reading ends after so many bytes */
   size_t n_ahead; /* plain: bytes in 'buffer', read while looking for gzip's magic bytes */
   z_stream z;     /* next_in and avail_in walk through 'buffer' */
   unsigned char buffer[INPUT_BYTES];
@@ -150,7 +151,11 @@ static enum gpnn_status read_plain(struct gpnn_input *input, void *bytes, size_t
     memcpy(bytes, input->z.next_in, n);
     input->z.next_in += n;
     input->n_ahead -= n;
+  } else if (input->has_end && input->n_read == input->size) {
+    return GPNN_END;
   } else if (!input->at_end) {
+    size_t left = (size_t)(input->size - input->n_read);
+    if (input->has_end && left < capacity) capacity = left;
     enum gpnn_status status = read_bytes(input, bytes, capacity, &n, err);
     if (status != GPNN_OK) return status;
   }
@@ -243,6 +248,30 @@ double gpnn_input_share(const struct gpnn_input *input)
   size_t ahead = input->is_gzip ? input->z.avail_in : input->n_ahead;
   if (input->size == 0) return NAN;
   return fmin(1, (double)(input->n_read - (off_t)ahead) / (double)input->size);
+}
+
+bool gpnn_input_tell(const struct gpnn_input *input, uint64_t *at, uint64_t *size)
+{
+  struct stat st;
+  if (input->is_gzip || input->size == 0 || fstat(input->fd, &st) != 0) return false;
+  off_t next = lseek(input->fd, 0, SEEK_CUR);
+  if (next < (off_t)input->n_ahead || st.st_size < next) return false;
+  *at = (uint64_t)next - input->n_ahead;
+  *size = (uint64_t)st.st_size;
+  return true;
+}
+
+enum gpnn_status gpnn_input_seek(struct gpnn_input *input, uint64_t from, uint64_t end,
+                                 struct gpnn_error *err)
+{
+  if (lseek(input->fd, (off_t)from, SEEK_SET) < 0)
+    return gpnn_fail_errno(err, errno, "%s: cannot be read", input->name);
+  input->n_ahead = 0;
+  input->n_read = 0;
+  input->size = (off_t)(end - from);
+  input->has_end = true;
+  input->at_end = false;
+  return GPNN_OK;
 }
 
 const char *gpnn_input_name(const struct gpnn_input *input)

@@ -58,6 +58,14 @@ void gpnn_input_interrupt(const struct gpnn_input *input);
  * if it is not a regular file, or is empty: its end is not known.  For the thread that reads. */
 double gpnn_input_share(const struct gpnn_input *input);
 
+/* True of a regular file that is not compressed, whose bytes can be read from any of them on: the
+ * next that gpnn_input_read() gives is number '*at' of '*size'. */
+bool gpnn_input_tell(const struct gpnn_input *input, uint64_t *at, uint64_t *size);
+
+/* Goes on at byte 'from' of such a file, as if it ended before byte 'end', which it has. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_input_seek(struct gpnn_input *input, uint64_t from,
+                                                 uint64_t end, struct gpnn_error *err);
+
 /* The path as messages show it; valid for as long as 'input'. */
 const char *gpnn_input_name(const struct gpnn_input *input);
 

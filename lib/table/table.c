@@ -346,7 +346,7 @@ const char *gpnn_table_comments(const struct gpnn_table *table)
 bool gpnn_table_is_torn(const struct gpnn_table *table)
 {
   return gpnn_table_is_text(table) && !gpnn_table_is_json(table) && table->at_end &&
-         table->start == table->end && table->ends_in_line;
+         table->start == table->end && (table->ends_in_line || table->is_torn);
 }
 
 void gpnn_table_close(struct gpnn_table *table)

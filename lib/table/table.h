@@ -43,6 +43,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 #include "table/notation.h"
@@ -128,6 +129,33 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_table_open(struct gpnn_table **table, cons
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_table_next(struct gpnn_table *table, struct gpnn_record *record, struct gpnn_error *err);
+
+/*
+ * A part of a table that several readers share: whole lines.  Each opens the table, finds its part
+ * before any record is read, and takes it once it knows the parts before.
+ */
+struct gpnn_table_part {
+  uint64_t begin, end; /* bytes of the file */
+  uint64_t n_lines;    /* line ends */
+  bool has_quotes;     /* so that a line may not be all of a record, unless it is JSON */
+  bool is_torn;        /* its last line, which is that of the file, has no end */
+};
+
+/* True of text or JSON Lines in a file that can be read from any byte on. */
+bool gpnn_table_has_parts(const struct gpnn_table *table);
+
+/* Finds part 'k' of 'n' by reading its lines; they have as many bytes, but for whole lines.
+ * GPNN_EIO. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_table_find_part(struct gpnn_table *table, size_t k, size_t n,
+                                                      struct gpnn_table_part *part,
+                                                      struct gpnn_error *err);
+
+/* Lets gpnn_table_next() go on with this part, 'n_before' lines behind the first record, and end
+ * with it.  'is_torn' may be that of the last part, which gpnn_table_is_torn() then tells.
+ * GPNN_EIO. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_table_take_part(struct gpnn_table *table,
+                                                      const struct gpnn_table_part *part,
+                                                      uint64_t n_before, struct gpnn_error *err);
 
 /* What was learnt at opening.  The pointers belong to the table. */
 const char *gpnn_table_name(const struct gpnn_table *table);   /* the path as messages show it */

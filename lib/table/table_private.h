@@ -38,6 +38,7 @@ struct gpnn_table {
   bool at_end;                 /* the stream has no more bytes */
   bool bytes_dropped;          /* the buffer no longer begins with the stream's first byte */
   bool ends_in_line;           /* the last byte that was read is no line end */
+  bool is_torn;                /* the last of the whole file, of which this is a part, is none */
   size_t n_records;            /* good ones so far */
   size_t line;                 /* number of the line at 'start', from 1 */
 

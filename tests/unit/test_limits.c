@@ -22,7 +22,7 @@ static enum gpnn_status read_values(void *context, size_t from, size_t count, do
 static bool is_limited(size_t n, double *values, double *lower, double *upper,
                        struct gpnn_outliers *outliers)
 {
-  const struct gpnn_row_source source = {n, 1, read_values, values, 1};
+  const struct gpnn_row_source source = {n, 1, read_values, values, 1, NULL};
   struct gpnn_learnt limits = {0};
   struct gpnn_outlier_columns found = {0};
   assert_ok(gpnn_limits_learn(&limits, &found, &source, 1, 0, NULL, &err));
@@ -232,7 +232,7 @@ static void points_and_features_with_a_unit_have_no_limits(void **state)
                                              {1, false, false}},
                                    unit[] = {
                                        {0, true, false}, {1, false, false}, {2, false, false}};
-  const struct gpnn_row_source source = {N, 3, read_three, &good, 1};
+  const struct gpnn_row_source source = {N, 3, read_three, &good, 1, NULL};
   struct gpnn_learnt limits = {0};
   struct gpnn_outlier_columns outliers = {0};
   assert_ok(gpnn_limits_learn(&limits, &outliers, &source, 3, 0, pair, &err));
@@ -251,7 +251,7 @@ static void columns_that_follow_are_described_but_get_no_limits(void **state)
 {
   (void)state;
   size_t good = N;
-  const struct gpnn_row_source source = {N, 3, read_three, &good, 1};
+  const struct gpnn_row_source source = {N, 3, read_three, &good, 1, NULL};
   struct gpnn_learnt limits = {0};
   struct gpnn_outlier_columns outliers = {0};
   assert_ok(gpnn_limits_learn(&limits, &outliers, &source, 1, 2, NULL, &err));
@@ -268,7 +268,7 @@ static void limits_do_not_depend_on_threads(void **state)
   struct gpnn_learnt limits[2] = {{0}};
   struct gpnn_outlier_columns outliers[2] = {{0}};
   for (int i = 0; i < 2; i++) {
-    const struct gpnn_row_source source = {N, 3, read_three, &good, i == 0 ? 1 : 3};
+    const struct gpnn_row_source source = {N, 3, read_three, &good, i == 0 ? 1 : 3, NULL};
     assert_ok(gpnn_limits_learn(&limits[i], &outliers[i], &source, 3, 0, NULL, &err));
   }
   assert_int_equal(outliers[0].n, 3);
@@ -286,7 +286,7 @@ static void a_failure_of_the_source_is_passed_on(void **state)
   size_t good = 2000;
   struct gpnn_learnt limits = {0};
   struct gpnn_outlier_columns outliers = {0};
-  const struct gpnn_row_source source = {N, 3, read_three, &good, 2};
+  const struct gpnn_row_source source = {N, 3, read_three, &good, 2, NULL};
   assert_fails(gpnn_limits_learn(&limits, &outliers, &source, 3, 0, NULL, &err), GPNN_EIO,
                "disk is gone");
   assert_true(limits.numbers == NULL && outliers.of == NULL);

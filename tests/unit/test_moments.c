@@ -152,7 +152,7 @@ static void sums_do_not_depend_on_threads(void **state)
   double *rows = make_rows(), cov[2][W * W] = {{0}};
   struct gpnn_moments moments[2][W];
   for (int i = 0; i < 2; i++) {
-    const struct gpnn_row_source source = {N, W, copy_rows, rows, i == 0 ? 1 : 3};
+    const struct gpnn_row_source source = {N, W, copy_rows, rows, i == 0 ? 1 : 3, NULL};
     assert_ok(gpnn_moments_learn(&source, W, moments[i], &err));
     assert_ok(gpnn_moments_covariance(&source, 0, 2, moments[i], false, cov[i], &err));
   }
@@ -180,7 +180,8 @@ static void failures_of_a_source_are_passed_on(void **state)
 {
   (void)state;
   for (int threads = 1; threads <= 3; threads++) {
-    const struct gpnn_row_source source = {5 * GPNN_ROW_SOURCE_BLOCK, 1, fail_late, NULL, threads};
+    const struct gpnn_row_source source = {
+        5 * GPNN_ROW_SOURCE_BLOCK, 1, fail_late, NULL, threads, NULL};
     struct gpnn_moments moments = {-1, -1};
     double cov = 0;
     assert_fails(gpnn_moments_learn(&source, 1, &moments, &err), GPNN_EIO, "the disk is gone");

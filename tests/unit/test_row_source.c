@@ -43,8 +43,8 @@ static void fold_block(void *state, const double *mapped)
 static enum gpnn_status reduce(size_t n, size_t limit, int threads, struct blocks *blocks,
                                struct gpnn_error *err)
 {
-  const struct gpnn_row_source source = {n, W, read_numbered, &limit, threads};
-  const struct gpnn_row_reduction reduction = {map_block, fold_block, blocks, 3};
+  const struct gpnn_row_source source = {n, W, read_numbered, &limit, threads, NULL};
+  const struct gpnn_row_reduction reduction = {map_block, fold_block, blocks, 3, NULL, 0};
   return gpnn_row_source_reduce(&source, &reduction, err);
 }
 
@@ -96,8 +96,8 @@ static void rows_beyond_memory_are_refused(void **state)
 {
   (void)state;
   struct blocks blocks = {0};
-  const struct gpnn_row_source source = {3, SIZE_MAX / 8, read_numbered, NULL, 1};
-  const struct gpnn_row_reduction reduction = {map_block, fold_block, &blocks, 3};
+  const struct gpnn_row_source source = {3, SIZE_MAX / 8, read_numbered, NULL, 1, NULL};
+  const struct gpnn_row_reduction reduction = {map_block, fold_block, &blocks, 3, NULL, 0};
   assert_fails(gpnn_row_source_reduce(&source, &reduction, &err), GPNN_ENOMEM, "memory");
 }
 

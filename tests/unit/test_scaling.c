@@ -195,7 +195,7 @@ static void learn_pairs(struct gpnn_scaling *scaling, enum gpnn_scaling_method m
 {
   double *rows = make_pairs(2000, wild);
   struct gpnn_outlier_columns outliers = {0};
-  const struct gpnn_row_source source = {2000, 3, read_pairs, rows, 1};
+  const struct gpnn_row_source source = {2000, 3, read_pairs, rows, 1, NULL};
   const struct gpnn_scaling_columns columns = {.n_in = 2,
                                                .steps.outliers = limits ? &outliers : NULL};
   assert_ok(gpnn_scaling_learn_rows(scaling, method, 0, &columns, &source, NULL, &err));

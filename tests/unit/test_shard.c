@@ -46,8 +46,8 @@ static void deal(struct gpnn_comm *comm, void *context)
   struct run *run = context;
   const struct gpnn_search_options options = GPNN_SEARCH_OPTIONS_INIT;
   size_t r = comm->rank;
-  run->status[r] = gpnn_shard_deal(comm, run->folder, r == 0 ? run->dataset : NULL, &options, NULL,
-                                   &run->told[r]);
+  run->status[r] = gpnn_shard_deal(comm, run->folder, r == 0 ? run->dataset : NULL, NULL, &options,
+                                   NULL, &run->told[r]);
 }
 
 static enum gpnn_status predict_by(const struct gpnn_model *model, struct run *run,
@@ -243,7 +243,7 @@ static void rows_to_estimate_from_are_those_of_one_machine(void **state)
       dataset.n_row_groups = has_copies ? dataset.n / 2 + 1 : 0;
       dataset.row_group = has_copies ? sets : NULL;
       dataset.source = NULL;
-      assert_ok(gpnn_index_fingerprint(&dataset, &dataset.fingerprint, &err));
+      assert_ok(gpnn_index_fingerprint(&dataset, NULL, &dataset.fingerprint, &err));
       run->dataset = gather.wanted = &dataset;
       ranks_run(size, deal, run);
       for (size_t r = 0; r < size; r++) assert_int_equal(run->status[r], GPNN_OK);

@@ -64,6 +64,23 @@ static void its_name_is_watched_until_it_is_gone(void **state)
   gpnn_spool_release(&spool);
 }
 
+static void what_is_written_after_mapping_is_mapped_again(void **state)
+{
+  (void)state;
+  enum { MANY = 1000 };
+  struct gpnn_spool spool = GPNN_SPOOL_INIT;
+  const double number = 7;
+  assert_ok(gpnn_spool_create(&spool, scratch_path("t.gpi"), NULL, &err));
+  assert_ok(gpnn_spool_write(&spool, 0, 1, &number, &err));
+  assert_ok(gpnn_spool_map(&spool, &err));
+  assert_ok(gpnn_spool_write(&spool, MANY - 1, 1, &number, &err));
+  assert_int_equal(gpnn_spool_mapping(&spool).length, sizeof number);
+  assert_ok(gpnn_spool_map(&spool, &err));
+  assert_int_equal(gpnn_spool_mapping(&spool).length, MANY * sizeof number);
+  assert_true(spool.numbers[0] == 7 && spool.numbers[1] == 0 && spool.numbers[MANY - 1] == 7);
+  gpnn_spool_release(&spool);
+}
+
 static void evicted_pages_read_back_unchanged(void **state)
 {
   (void)state;
@@ -135,6 +152,7 @@ int main(void)
       cmocka_unit_test(positions_beyond_4_gib_are_kept_apart),
       cmocka_unit_test(no_file_is_ever_seen),
       cmocka_unit_test(its_name_is_watched_until_it_is_gone),
+      cmocka_unit_test(what_is_written_after_mapping_is_mapped_again),
       cmocka_unit_test(evicted_pages_read_back_unchanged),
       cmocka_unit_test(memory_that_is_not_mapped_is_left_alone),
       cmocka_unit_test(failures_name_the_file_beside_it),

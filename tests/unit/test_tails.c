@@ -37,7 +37,7 @@ static enum gpnn_status read_rows(void *context, size_t from, size_t count, doub
   return GPNN_OK;
 }
 
-static const struct gpnn_row_source source = {N, COLUMNS, read_rows, NULL, 2};
+static const struct gpnn_row_source source = {N, COLUMNS, read_rows, NULL, 2, NULL};
 
 static void only_long_tails_are_compressed(void **state)
 {
@@ -72,7 +72,7 @@ static enum gpnn_status read_near_the_border(void *context, size_t from, size_t 
 
 static void a_tail_is_long_beyond_a_kurtosis_of_6(void **state)
 {
-  const struct gpnn_row_source border = {N, 2, read_near_the_border, NULL, 1};
+  const struct gpnn_row_source border = {N, 2, read_near_the_border, NULL, 1, NULL};
   struct gpnn_learnt tails = {0};
   (void)state;
   assert_ok(gpnn_tails_learn(&tails, &border, 2, NULL, &err));

@@ -246,7 +246,7 @@ static enum gpnn_status learn(size_t n, size_t width, const double *values,
                               struct gpnn_moments *moments, struct gpnn_error *err)
 {
   struct rows rows = {width, values};
-  const struct gpnn_row_source source = {n, width, read_rows, &rows, 1};
+  const struct gpnn_row_source source = {n, width, read_rows, &rows, 1, NULL};
   return gpnn_moments_learn(&source, width, moments, err);
 }
 

@@ -38,6 +38,7 @@ extern "C" {
 #endif
 
 struct gpnn_index;
+struct gpnn_parts; /* base/peers.h */
 
 /*
  * Writes an index file, whole or not at all.  'dataset' is that of all rows, of which there is at
@@ -55,8 +56,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_write(const char *path,
                                                   const char *volatile *watch,
                                                   struct gpnn_error *err);
 
-/* The fingerprint that the index of 'dataset' would have.  GPNN_ENOMEM. */
+/* The fingerprint that the index of 'dataset' would have, whose arrays have those training rows
+ * that are here by 'parts' (base/peers.h); NULL: all.  GPNN_ENOMEM, and failures of the peers that
+ * have the others. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_index_fingerprint(const struct gpnn_dataset *dataset,
+                                                        const struct gpnn_parts *parts,
                                                         uint64_t *fingerprint,
                                                         struct gpnn_error *err);
 

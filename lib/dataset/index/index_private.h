@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/peers.h"
 #include "container/container.h"
 #include "dataset/dataset_private.h"
 #include "dataset/grid/grid.h"
@@ -87,7 +88,8 @@ struct gpnn_index_contents {
 };
 
 struct gpnn_index_writing {
-  struct gpnn_container_writer *writer; /* NULL: only the fingerprint is wanted */
+  struct gpnn_container_writer *writer; /* NULL: only the fingerprint is wanted, and then */
+  const struct gpnn_parts *parts;       /* which training rows are here; NULL: all */
   enum gpnn_container_kind kind;
   const char *path;
   struct gpnn_index_contents contents;

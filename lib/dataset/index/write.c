@@ -32,6 +32,32 @@ enum gpnn_status gpnn_index_write_bytes(struct gpnn_index_writing *writing,
   return status == GPNN_OK && is_written ? gpnn_container_end(writing->writer, err) : status;
 }
 
+/* Hashes an array of training rows, each of which has 'width' numbers: who has the first of them
+ * begins, and hands over what comes of it. */
+static enum gpnn_status hash_in_turn(struct gpnn_index_writing *writing,
+                                     const struct gpnn_index_section *section, const double *rows,
+                                     size_t width, struct gpnn_error *err)
+{
+  const struct gpnn_dataset *dataset = writing->contents.dataset;
+  const struct gpnn_parts *parts = writing->parts;
+  struct gpnn_peers *peers = parts->peers;
+  struct gpnn_fingerprint *print = &writing->fingerprint;
+  size_t stretch = GPNN_MAPPING_STRIDE / (width * sizeof *rows) + 1, n_here, n;
+  enum gpnn_status status = gpnn_peers_agree(peers, GPNN_OK, err);
+  gpnn_fingerprint_begin(print, section, (uint64_t)dataset->n * width * sizeof *rows);
+  for (size_t r = 0; r < peers->size && status == GPNN_OK; r++) {
+    if (parts->first[r] == parts->first[r + 1]) continue;
+    n_here = r == peers->rank ? (size_t)(parts->first[r + 1] - parts->first[r]) : 0;
+    for (size_t i = 0; i < n_here; i += n) {
+      n = n_here - i < stretch ? n_here - i : stretch;
+      gpnn_fingerprint_add(print, section, rows + i * width, n * width * sizeof *rows);
+      gpnn_mapping_evict(dataset->mapping, rows + i * width, n * width * sizeof *rows);
+    }
+    peers->broadcast(peers->context, r, print, sizeof *print);
+  }
+  return status;
+}
+
 static enum gpnn_status write_array(struct gpnn_index_writing *writing,
                                     const struct gpnn_index_section *section,
                                     struct gpnn_error *err)
@@ -41,6 +67,8 @@ static enum gpnn_status write_array(struct gpnn_index_writing *writing,
   size_t n, d, count, length;
   memcpy(&rows, (const char *)dataset + section->rows.at, sizeof rows);
   gpnn_index_shape(section, dataset, &n, &d);
+  if (writing->parts != NULL && !section->rows.is_calibration)
+    return hash_in_turn(writing, section, rows, n == dataset->n ? d : n, err);
   if (!gpnn_multiply(n, d, &count) || !gpnn_multiply(count, sizeof *rows, &length))
     return gpnn_fail_memory(err, "for writing an index");
   return gpnn_index_write_bytes(writing, section, rows, length, err);
@@ -130,10 +158,12 @@ enum gpnn_status gpnn_index_write(const char *path, const struct gpnn_dataset *d
   return write_file(path, GPNN_CONTAINER_INDEX, dataset, search, watch, err);
 }
 
-enum gpnn_status gpnn_index_fingerprint(const struct gpnn_dataset *dataset, uint64_t *fingerprint,
+enum gpnn_status gpnn_index_fingerprint(const struct gpnn_dataset *dataset,
+                                        const struct gpnn_parts *parts, uint64_t *fingerprint,
                                         struct gpnn_error *err)
 {
   struct gpnn_index_writing writing = {.kind = GPNN_CONTAINER_INDEX,
+                                       .parts = parts,
                                        .contents = {.dataset = dataset, .over = dataset}};
   enum gpnn_status status = gpnn_index_count_present(dataset, &writing.present, err);
   if (status != GPNN_OK) return status;

@@ -49,24 +49,51 @@ double gpnn_training_grain(size_t n_rows, size_t n, double *values)
   return n == 0 ? 0 : fmin(share, apart / (double)n_rows) * (values[3 * n / 4] - values[n / 4]);
 }
 
+/* How the rows as read are in parts; NULL: all are here. */
+static const struct gpnn_parts *parts_of(const struct gpnn_training *training)
+{
+  return training->parts == NULL ? NULL : &training->parts->read;
+}
+
+/* Copies 'n' rows as read, evenly spaced, to 'rows', wherever they are. */
+static enum gpnn_status take_rows(const struct gpnn_training *training, size_t n, double *rows,
+                                  struct gpnn_error *err)
+{
+  enum { MOST = GPNN_TRAINING_GRAIN_ROWS };
+  const struct gpnn_parts *parts = parts_of(training);
+  uint64_t number[MOST];
+  size_t bytes = training->width * sizeof *rows;
+  uint64_t first = gpnn_parts_first(parts), end = gpnn_parts_end(parts, training->n);
+  for (size_t i = 0; i < n; i++) {
+    number[i] = i * (training->n / n);
+    if (number[i] >= first && number[i] < end)
+      memcpy(rows + i * training->width,
+             training->read.numbers + (number[i] - first) * training->width, bytes);
+  }
+  return gpnn_parts_gather(parts, n, number, bytes, rows, GPNN_OK, err);
+}
+
 static enum gpnn_status learn_grains(const struct gpnn_training *training, struct grains *grains,
                                      struct gpnn_error *err)
 {
   enum { MOST = GPNN_TRAINING_GRAIN_ROWS };
   size_t n = training->n < MOST ? training->n : MOST;
-  double value[MOST];
+  double value[MOST], *rows = gpnn_alloc(n, training->width, sizeof *rows);
   grains->n = training->dataset.schema.n_inputs;
   grains->grain = gpnn_alloc(grains->n, 1, sizeof *grains->grain);
-  if (grains->grain == NULL) return gpnn_fail_memory(err, "to find copies of rows");
-  for (size_t j = 0; j < grains->n; j++) {
+  enum gpnn_status status = rows == NULL || grains->grain == NULL
+                                ? gpnn_fail_memory(err, "to find copies of rows")
+                                : take_rows(training, n, rows, err);
+  for (size_t j = 0; j < grains->n && status == GPNN_OK; j++) {
     size_t present = 0;
     for (size_t i = 0; i < n; i++) {
-      value[present] = training->read.numbers[i * (training->n / n) * training->width + j];
+      value[present] = rows[i * training->width + j];
       present += isnan(value[present]) ? 0 : 1;
     }
     grains->grain[j] = gpnn_training_grain(training->n, present, value);
   }
-  return GPNN_OK;
+  free(rows);
+  return status;
 }
 
 /* The hash of 'width' numbers of a row from 'first' on, where the inputs are rounded. */
@@ -100,11 +127,11 @@ static void evict_read(const struct gpnn_training *training, size_t begin, size_
                      training->read.numbers + first * training->width, (at - first) * bytes);
 }
 
-/* Finds the sets of rows that are equal in 'width' columns from 'first' on; their numbers go to
- * 'set'. */
-static enum gpnn_status divide(const struct gpnn_training *training, const struct grains *grains,
-                               size_t first, size_t width, uint32_t *set, struct sets *sets,
-                               struct gpnn_error *err)
+/* Finds the sets of rows that are equal in 'width' columns from 'first' on, and their numbers
+ * 'set', where all rows are here. */
+static enum gpnn_status divide_here(const struct gpnn_training *training,
+                                    const struct grains *grains, size_t first, size_t width,
+                                    uint32_t *set, struct sets *sets, struct gpnn_error *err)
 {
   enum { TOGETHER = 1024 };
   struct gpnn_groups groups = {0};
@@ -128,6 +155,155 @@ static enum gpnn_status divide(const struct gpnn_training *training, const struc
   for (size_t g = 0; g < n; g++) sets->n_rows += count[g] > 1 ? count[g] : 0;
   free(count);
   return GPNN_OK;
+}
+
+/* Rows in parts: each set is counted by one of the peers, to whom all send the hashes of its rows.
+ */
+struct counting {
+  const struct gpnn_parts *parts;
+  struct gpnn_groups groups; /* sets that are counted here */
+  size_t *count;             /* owned; rows of each */
+  size_t capacity;
+  struct gpnn_message *messages; /* owned; sent to each of the peers, then received from each */
+  double n_pairs;
+};
+
+/* Who counts a set. */
+static size_t counter_of(uint64_t hash, size_t n_peers)
+{
+  return (size_t)((hash >> 32) % n_peers);
+}
+
+/* Packs 'n' hashes for those who count them; 'hash' is then sorted by these. */
+static enum gpnn_status pack_hashes(struct counting *counting, size_t n, const uint64_t *hash,
+                                    struct gpnn_error *err)
+{
+  size_t size = counting->parts->peers->size;
+  struct gpnn_message *send = counting->messages;
+  for (size_t i = 0; i < n; i++) send[counter_of(hash[i], size)].length += sizeof *hash;
+  for (size_t r = 0; r < size; r++) {
+    if (send[r].length == 0) continue;
+    send[r].bytes = malloc(send[r].length);
+    if (send[r].bytes == NULL) return gpnn_fail_memory(err, "to find copies of rows");
+    send[r].length = 0;
+  }
+  for (size_t i = 0; i < n; i++) {
+    struct gpnn_message *to = &send[counter_of(hash[i], size)];
+    memcpy(to->bytes + to->length, &hash[i], sizeof *hash);
+    to->length += sizeof *hash;
+  }
+  return GPNN_OK;
+}
+
+/* Counts what one of the peers has sent. */
+static enum gpnn_status count_hashes(struct counting *counting, size_t room,
+                                     const struct gpnn_message *received, struct gpnn_error *err)
+{
+  enum { TOGETHER = 1024 };
+  size_t n = received->length / sizeof(uint64_t);
+  const uint64_t *hash = (const uint64_t *)(const void *)received->bytes;
+  uint32_t set[TOGETHER];
+  enum gpnn_status status = GPNN_OK;
+  for (size_t from = 0, some; from < n && status == GPNN_OK; from += some) {
+    some = n - from < TOGETHER ? n - from : TOGETHER;
+    size_t before = counting->groups.n;
+    status = gpnn_groups_number_all(&counting->groups, room, some, hash + from, set, err);
+    size_t after = counting->groups.n;
+    if (status == GPNN_OK &&
+        !gpnn_grow(&counting->count, &counting->capacity, after, sizeof *counting->count))
+      status = gpnn_fail_memory(err, "to find copies of rows");
+    for (size_t g = before; g < after && status == GPNN_OK; g++) counting->count[g] = 0;
+    for (size_t i = 0; i < some && status == GPNN_OK; i++)
+      counting->n_pairs += (double)counting->count[set[i]]++;
+  }
+  return status;
+}
+
+/* Counts the rows of all sets, 'most' rows of each of the peers at a time, whose hashes 'hash' has
+ * room for. */
+static enum gpnn_status count_sets(struct counting *counting, const struct gpnn_training *training,
+                                   const struct grains *grains, size_t first, size_t width,
+                                   size_t most, uint64_t *hash, struct gpnn_error *err)
+{
+  const struct gpnn_parts *parts = counting->parts;
+  struct gpnn_peers *peers = parts->peers;
+  struct gpnn_message *send = counting->messages, *received = send + peers->size;
+  size_t n = (size_t)(parts->first[peers->rank + 1] - parts->first[peers->rank]), longest = 0;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t r = 0; r < peers->size; r++)
+    if (parts->first[r + 1] - parts->first[r] > longest)
+      longest = (size_t)(parts->first[r + 1] - parts->first[r]);
+  for (size_t from = 0; from < longest && status == GPNN_OK; from += most) {
+    size_t begin = from < n ? from : n, some = n - begin < most ? n - begin : most;
+    const double *rows = training->read.numbers + begin * training->width;
+    for (size_t i = 0; i < some; i++)
+      hash[i] = hash_rounded(grains, first, width, rows + i * training->width);
+    evict_read(training, begin, begin + some);
+    status = pack_hashes(counting, some, hash, err);
+    status = gpnn_peers_agree(peers, status, err);
+    if (status == GPNN_OK) status = peers->exchange(peers->context, send, received, err);
+    for (size_t r = 0; r < peers->size && status == GPNN_OK; r++)
+      status = count_hashes(counting, training->n / peers->size, &received[r], err);
+    for (size_t r = 0; r < 2 * peers->size; r++) {
+      free(send[r].bytes);
+      send[r] = (struct gpnn_message){0};
+    }
+  }
+  return status;
+}
+
+/* Adds up what the peers have counted. */
+static enum gpnn_status add_sets(const struct counting *counting, struct sets *sets,
+                                 enum gpnn_status status, struct gpnn_error *err)
+{
+  struct gpnn_peers *peers = counting->parts->peers;
+  struct sets *all = gpnn_alloc(peers->size, 1, sizeof *all);
+  if (all == NULL) status = gpnn_fail_memory(err, "to find copies of rows");
+  if (status == GPNN_OK) {
+    struct sets *own = &all[peers->rank];
+    *own = (struct sets){.n = counting->groups.n, .n_pairs = counting->n_pairs};
+    for (size_t g = 0; g < own->n; g++)
+      own->n_rows += counting->count[g] > 1 ? counting->count[g] : 0;
+  }
+  status = gpnn_peers_share(peers, sizeof *all, all, status, err);
+  *sets = (struct sets){0};
+  for (size_t r = 0; r < peers->size && status == GPNN_OK; r++) {
+    sets->n += all[r].n;
+    sets->n_rows += all[r].n_rows;
+    sets->n_pairs += all[r].n_pairs;
+  }
+  free(all);
+  return status;
+}
+
+static enum gpnn_status divide_parts(const struct gpnn_training *training,
+                                     const struct grains *grains, size_t first, size_t width,
+                                     struct sets *sets, struct gpnn_error *err)
+{
+  enum { MOST = 1 << 16 };
+  struct counting counting = {.parts = parts_of(training)};
+  uint64_t *hash = gpnn_alloc(MOST, 1, sizeof *hash);
+  counting.messages = gpnn_alloc(2 * counting.parts->peers->size, 1, sizeof *counting.messages);
+  enum gpnn_status status =
+      hash == NULL || counting.messages == NULL
+          ? gpnn_fail_memory(err, "to find copies of rows")
+          : count_sets(&counting, training, grains, first, width, MOST, hash, err);
+  status = add_sets(&counting, sets, status, err);
+  gpnn_groups_release(&counting.groups);
+  free(counting.count);
+  free(counting.messages);
+  free(hash);
+  return status;
+}
+
+/* Finds the sets of rows that are equal in 'width' columns from 'first' on and, where all rows are
+ * here, their numbers 'set'. */
+static enum gpnn_status divide(const struct gpnn_training *training, const struct grains *grains,
+                               size_t first, size_t width, uint32_t *set, struct sets *sets,
+                               struct gpnn_error *err)
+{
+  return training->parts == NULL ? divide_here(training, grains, first, width, set, sets, err)
+                                 : divide_parts(training, grains, first, width, sets, err);
 }
 
 /* The smallest step between targets of up to MOST rows; DBL_MAX if all are equal. */
@@ -159,7 +335,7 @@ static enum gpnn_status agree_by_noise(const struct gpnn_training *training, con
 {
   const double *y = training->read.numbers + training->dataset.schema.n_inputs;
   size_t n_equal = 0, n_near = 0;
-  double step;
+  double step = 0;
   enum gpnn_status status = find_step(training, &step, err);
   if (status != GPNN_OK) return status;
   double *before = gpnn_alloc(n_sets, 1, sizeof *before);
@@ -196,7 +372,7 @@ static enum gpnn_status are_copies(const struct gpnn_training *training,
   const struct gpnn_schema *schema = &training->dataset.schema;
   double all = 0.5 * (double)training->n * ((double)training->n - 1), n_pairs = sets->n_pairs;
   struct sets same = {0}, alike = {0};
-  uint32_t *work = set + training->n;
+  uint32_t *work = set == NULL ? NULL : set + training->n;
   enum gpnn_status status =
       divide(training, grains, schema->n_inputs, 1 + schema->n_more, work, &alike, err);
   if (status == GPNN_OK) status = divide(training, grains, 0, schema->n_inputs, work, &same, err);
@@ -204,13 +380,13 @@ static enum gpnn_status are_copies(const struct gpnn_training *training,
   double chance = (alike.n_pairs - n_pairs) / fmax(all - same.n_pairs, 1);
   bool agree = share >= always && times * (1 - share) <= 1 - chance;
   *are = agree || (chance < rarely && share > times * alike.n_pairs / all);
-  if (!agree && *are && status == GPNN_OK) {
+  if (set != NULL && !agree && *are && status == GPNN_OK) {
     bool is_noise = false;
     status = agree_by_noise(training, work, same.n, &is_noise, err);
     *are = !is_noise;
   }
   if (!agree) return status;
-  memcpy(set, work, training->n * sizeof *set);
+  if (set != NULL) memcpy(set, work, training->n * sizeof *set);
   *sets = same;
   return status;
 }
@@ -221,8 +397,9 @@ enum gpnn_status gpnn_training_find_copies(struct gpnn_training *training, struc
   struct grains grains = {0};
   bool are = false;
   if (training->dataset.schema.has_by || training->n < 2) return GPNN_OK;
-  uint32_t *set = gpnn_alloc(training->n, 2, sizeof *set);
-  if (set == NULL) return gpnn_fail_memory(err, "to find copies of rows");
+  bool all_are_here = training->parts == NULL;
+  uint32_t *set = all_are_here ? gpnn_alloc(training->n, 2, sizeof *set) : NULL;
+  if (set == NULL && all_are_here) return gpnn_fail_memory(err, "to find copies of rows");
   enum gpnn_status status = learn_grains(training, &grains, err);
   if (status == GPNN_OK) status = divide(training, &grains, 0, training->width, set, &sets, err);
   if (status == GPNN_OK && sets.n >= NEVER_FEWER_SETS &&
@@ -247,8 +424,9 @@ enum gpnn_status gpnn_training_may_have_copies(const struct gpnn_training *train
   struct grains grains = {0};
   *may = false;
   if (schema->has_by) return GPNN_OK;
-  uint32_t *set = gpnn_alloc(training->n, 1, sizeof *set);
-  if (set == NULL) return gpnn_fail_memory(err, "to find copies of rows");
+  bool all_are_here = training->parts == NULL;
+  uint32_t *set = all_are_here ? gpnn_alloc(training->n, 1, sizeof *set) : NULL;
+  if (set == NULL && all_are_here) return gpnn_fail_memory(err, "to find copies of rows");
   enum gpnn_status status = learn_grains(training, &grains, err);
   if (status == GPNN_OK) status = divide(training, &grains, 0, schema->n_inputs, set, &sets, err);
   free(grains.grain);

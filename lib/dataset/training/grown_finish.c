@@ -444,7 +444,7 @@ enum gpnn_status gpnn_grown_finish(struct gpnn_grown *grown, struct gpnn_error *
   if (status == GPNN_OK) status = add_new(&a, err);
   if (status == GPNN_OK) status = gpnn_spool_map(&grown->rows, err);
   if (status == GPNN_OK) {
-    gpnn_layout_point(dataset, &a.layout, &grown->rows, grown->held_out);
+    gpnn_layout_point(dataset, dataset->n, &a.layout, &grown->rows, grown->held_out);
     dataset->held_out = dataset->n_calibration > 0 ? grown->numbers : NULL;
     dataset->lacks = grown->lacks;
     if (old->ids != NULL) dataset->ids = &grown->ids.ids;

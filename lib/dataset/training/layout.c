@@ -140,12 +140,12 @@ static const double *part(const double *numbers, size_t n, size_t before, size_t
   return n_of_row > 0 ? numbers + n * before : NULL;
 }
 
-void gpnn_layout_point(struct gpnn_dataset *dataset, const struct gpnn_layout *layout,
+void gpnn_layout_point(struct gpnn_dataset *dataset, size_t n, const struct gpnn_layout *layout,
                        const struct gpnn_spool *spool, const double *held_out)
 {
   const struct gpnn_layout *l = layout;
   const double *rows = spool->numbers;
-  size_t n = dataset->n, c = dataset->n_calibration;
+  size_t c = dataset->n_calibration;
   dataset->d = l->d;
   dataset->n_more = l->n_more;
   dataset->n_regressors = l->n_regressors;

@@ -43,9 +43,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_layout_write(struct gpnn_spool *spool,
                                                    size_t from, size_t count, const double *numbers,
                                                    struct gpnn_error *err);
 
-/* Points a dataset, which knows how many rows it has, at the arrays of its training rows, which are
- * mapped, and of those held out; arrays that it lacks are NULL. */
-void gpnn_layout_point(struct gpnn_dataset *dataset, const struct gpnn_layout *layout,
+/* Points a dataset at the arrays of its training rows, 'n' of which are here and mapped, and of
+ * those held out, which it knows the number of; arrays that it lacks are NULL. */
+void gpnn_layout_point(struct gpnn_dataset *dataset, size_t n, const struct gpnn_layout *layout,
                        const struct gpnn_spool *rows, const double *held_out);
 
 #endif

@@ -127,15 +127,16 @@ static enum gpnn_status standardise(struct gpnn_training *training,
                                     struct gpnn_training_rows *rows, const uint64_t *drawn,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_row_source source =
-      gpnn_training_source(rows, training->dataset.n, options->threads);
+  const struct gpnn_row_source source = gpnn_training_source(
+      rows, training->dataset.n, gpnn_training_parts(training), options->threads);
   enum gpnn_status status = learn_scaling(training, options, &source, rows->n_features, err);
   if (status == GPNN_OK)
     status = gpnn_dataset_list_coordinates(&training->dataset, &training->coordinates, err);
   if (status == GPNN_OK) status = gpnn_training_standardise(training, &source, rows, drawn, err);
   if (status == GPNN_OK) gpnn_training_set_lacks(training, rows, drawn);
   if (status == GPNN_OK)
-    status = gpnn_scores_learn(&training->scores, &training->dataset, options->seed, err);
+    status = gpnn_scores_learn(&training->scores, &training->dataset, gpnn_training_parts(training),
+                               options->seed, err);
   if (gpnn_scores_any(&training->scores)) training->dataset.scores = &training->scores;
   return status;
 }
@@ -225,6 +226,8 @@ static enum gpnn_status complete(struct gpnn_training *training,
   if (status == GPNN_OK) status = gpnn_training_fill_in(training, err);
   rows->read = training->read.numbers;
   rows->mapping = gpnn_spool_mapping(&training->read);
+  if (training->parts != NULL) rows->begin = training->parts->begin;
+  if (training->parts != NULL) rows->read_held_out = training->parts->held_out;
   return status;
 }
 
@@ -236,8 +239,10 @@ static enum gpnn_status finish(struct gpnn_training *training,
   size_t c;
   enum gpnn_status status = choose_rows(training, options, &c, err);
   if (status == GPNN_OK) status = gpnn_training_sort_classes(training, err);
-  if (status == GPNN_OK) status = gpnn_spool_map(&training->read, err);
-  if (status == GPNN_OK) status = gpnn_training_find_copies(training, err);
+  if (training->parts == NULL) {
+    if (status == GPNN_OK) status = gpnn_spool_map(&training->read, err);
+    if (status == GPNN_OK) status = gpnn_training_find_copies(training, err);
+  }
   if (status == GPNN_OK) status = find_following(training, options->n_given, c, err);
   struct gpnn_training_rows rows = {.schema = &dataset->schema,
                                     .read = training->read.numbers,
@@ -251,8 +256,11 @@ static enum gpnn_status finish(struct gpnn_training *training,
     dataset->n = training->n - rows.n_held_out;
     dataset->n_calibration = rows.n_held_out;
     dataset->seed = options->seed;
-    status = complete(training, options, &rows, err);
+    status =
+        gpnn_training_settle(training, gpnn_row_source_block(gpnn_training_expanded_width(&rows)),
+                             rows.n_held_out, held_out, err);
   }
+  if (status == GPNN_OK) status = complete(training, options, &rows, err);
   if (status == GPNN_OK) status = standardise(training, options, &rows, training->drawn, err);
   free(held_out);
   return status;
@@ -312,6 +320,7 @@ void gpnn_training_release(struct gpnn_training *training)
   free(training->group_keys);
   free(training->row_group);
   free(training->set);
+  gpnn_training_release_parts(training);
   free(training->n_lacking);
   free(training->lacks);
   *training = (struct gpnn_training)GPNN_TRAINING_INIT;

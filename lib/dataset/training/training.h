@@ -31,6 +31,8 @@ extern "C" {
 #endif
 
 struct gpnn_profile; /* profile/profile.h */
+struct gpnn_peers;   /* base/peers.h */
+struct gpnn_parts;
 
 /* Whether the long tails of inputs are compressed (dataset/steps.h). */
 enum gpnn_training_tails {
@@ -112,6 +114,7 @@ struct gpnn_training {
   struct gpnn_dataset dataset;  /* schema and n_skipped grow; the rest is set at the end */
   struct gpnn_coordinate *coordinates;         /* dataset.coordinates */
   struct gpnn_scores scores;                   /* dataset.scores points to it, if there are any */
+  struct gpnn_training_parts *parts;           /* owned; which rows are here; NULL: all of them */
   struct gpnn_outlier_columns outlier_columns; /* features, then targets, counted on, that have
                                                   cells far outside the rest */
   const char *volatile *watch; /* borrowed, or NULL; as in base/atomic_file.h, for its files */
@@ -159,6 +162,25 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_read(struct gpnn_training *traini
                                                     struct gpnn_table *table,
                                                     const struct gpnn_training_reading *how,
                                                     struct gpnn_error *err);
+
+/*
+ * For processes each of which has read a part of a table, between gpnn_training_read(), whose
+ * outcome there was 'status', and gpnn_training_finish(): joins what they know, so that the latter
+ * finishes the rows of all together.  The dataset is then that of all rows, whose arrays have those
+ * here; its calibration rows are everywhere.
+ *
+ * '*is_joined' false, everywhere: one of them has to read the whole table, since a part could not
+ * be read, or rows have what takes all rows in one place: several targets, classes, levels of
+ * inputs, missing inputs, groups, ids, copies, or too many kinds of bad rows.  Failures are those
+ * of the peers (base/peers.h).
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_join(struct gpnn_training *training,
+                                                    struct gpnn_peers *peers,
+                                                    enum gpnn_status status, bool *is_joined,
+                                                    struct gpnn_error *err);
+
+/* Which training rows are where; NULL: all are here.  Borrowed. */
+const struct gpnn_parts *gpnn_training_parts(const struct gpnn_training *training);
 
 /*
  * Completes 'dataset' except for its groups of inputs.

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/mapping.h"
+#include "base/peers.h"
 #include "base/status.h"
 #include "dataset/training/training.h"
 #include "stats/row_source.h"
@@ -17,7 +18,9 @@
 /* All rows as read, some of which are held out for calibration. */
 struct gpnn_training_rows {
   const struct gpnn_schema *schema;
-  const double *read;          /* row-major */
+  const double *read;          /* row-major, those here */
+  size_t begin;                /* number of the first of these */
+  const double *read_held_out; /* where not all are here, those held out, in ascending order */
   struct gpnn_mapping mapping; /* that it lies in */
   size_t width;                /* numbers in a row as read */
   size_t n_features;           /* numbers that its inputs expand to */
@@ -43,6 +46,28 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_draw_groups(struct gpnn_training 
  * which the caller frees, also after a failure.  GPNN_ENOMEM. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_drawn(const struct gpnn_dataset *dataset,
                                                      uint64_t **drawn, struct gpnn_error *err);
+
+/* How many of 'n' rows held out, in ascending order, precede number 'row' of those that are not. */
+size_t gpnn_training_held_out_before(size_t n, const uint64_t *held_out, size_t row);
+
+/* ---- rows in parts ---- */
+
+struct gpnn_training_parts {
+  struct gpnn_parts read, rows; /* rows as read; training rows */
+  size_t begin;                 /* number of the row that the rows as read begin with here */
+  double *held_out;             /* owned; rows held out as read, in ascending order */
+  char *reasons;                /* owned; why rows were left out, for training->skipped */
+};
+
+/* Moves rows as read to where blocks of 'block' training rows can be read, once it is known which
+ * of them are held out, and fetches those; nothing if all are here.  GPNN_EIO, GPNN_ENOMEM, and
+ * failures of the peers. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_training_settle(struct gpnn_training *training, size_t block,
+                                                      size_t n_held_out, const uint64_t *held_out,
+                                                      struct gpnn_error *err);
+
+/* Frees the parts, if there are any. */
+void gpnn_training_release_parts(struct gpnn_training *training);
 
 /* ---- missing inputs ---- */
 
@@ -83,7 +108,8 @@ uint64_t gpnn_training_hash(const struct gpnn_training *training, const double *
 enum { GPNN_TRAINING_GRAIN_ROWS = 1000 }; /* as many values will do */
 double gpnn_training_grain(size_t n_rows, size_t n, double *values);
 
-/* Finds the sets of copies among the rows, which must be mapped.  GPNN_ENOMEM. */
+/* Finds the sets of copies among the rows, which must be mapped; if not all are here, only how many
+ * there are.  GPNN_ENOMEM, and failures of the peers. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_find_copies(struct gpnn_training *training,
                                                            struct gpnn_error *err);
 
@@ -130,9 +156,13 @@ gpnn_training_keep_classes(struct gpnn_training *training, const struct gpnn_tra
                            size_t c, uint64_t *drawn, uint64_t *ascending, bool *are_exchanged,
                            struct gpnn_error *err);
 
-/* The rows that are not held out, as rows of features, then the other numbers.  'rows' is borrowed;
- * n is how many there are. */
-struct gpnn_row_source gpnn_training_source(struct gpnn_training_rows *rows, size_t n, int threads);
+/* The rows that are not held out, as rows of features, then the other numbers.  'rows' and 'parts'
+ * are borrowed; n is how many there are. */
+struct gpnn_row_source gpnn_training_source(struct gpnn_training_rows *rows, size_t n,
+                                            const struct gpnn_parts *parts, int threads);
+
+/* Numbers in a row of that source. */
+size_t gpnn_training_expanded_width(const struct gpnn_training_rows *rows);
 
 /*
  * Standardises the rows of 'source' by the scaling of 'training', and in memory those held out, in

@@ -1,0 +1,93 @@
+#include "shard/reading.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* What a rank knows of its part. */
+struct told {
+  bool has_part, has_records; /* the latter: each line is one */
+  struct gpnn_table_part part;
+};
+
+/* Opens the table and finds the part of this rank.  That it cannot be read is nobody's failure. */
+static enum gpnn_status open_part(const struct gpnn_peers *peers,
+                                  const struct gpnn_shard_reading *reading,
+                                  struct gpnn_table **table, struct gpnn_training *training,
+                                  struct told *told, struct gpnn_error *err)
+{
+  if (strcmp(reading->path, "-") == 0 || reading->how->unique) return GPNN_OK;
+  enum gpnn_status status = gpnn_table_open(table, reading->path, reading->options, err);
+  if (status == GPNN_OK)
+    status = gpnn_training_begin(training, *table, reading->roles, reading->beside, err);
+  if (status == GPNN_OK && gpnn_table_has_parts(*table)) {
+    status = gpnn_table_find_part(*table, peers->rank, peers->size, &told->part, err);
+    told->has_part = status == GPNN_OK;
+    told->has_records = !told->part.has_quotes || gpnn_table_is_json(*table);
+  }
+  return status == GPNN_ENOMEM ? status : GPNN_OK;
+}
+
+/* Completes the part of rank 'rank' by what others know; returns why that cannot be, or NULL. */
+static const char *place_part(size_t rank, size_t size, const struct told *told,
+                              struct gpnn_table_part *part, uint64_t *n_before)
+{
+  bool have_records = true;
+  *part = told[rank].part;
+  *n_before = 0;
+  for (size_t r = 0; r < size; r++) {
+    if (!told[r].has_part || (r > 0 && told[r].part.begin != told[r - 1].part.end))
+      return "not all ranks can read it from any byte on";
+    have_records = have_records && told[r].has_records;
+    part->is_torn = part->is_torn || told[r].part.is_torn;
+    if (r < rank) *n_before += told[r].part.n_lines;
+  }
+  return have_records ? NULL : "it has quotes, in which lines may end";
+}
+
+/* Reads the part of this rank. */
+static enum gpnn_status read_part(struct gpnn_peers *peers,
+                                  const struct gpnn_shard_reading *reading,
+                                  struct gpnn_table *table, struct gpnn_training *training,
+                                  const struct told *told, const char **why, struct gpnn_error *err)
+{
+  struct gpnn_table_part part;
+  struct gpnn_training_reading how = *reading->how;
+  uint64_t n_before;
+  bool is_joined;
+  how.profile = NULL;
+  *why = place_part(peers->rank, peers->size, told, &part, &n_before);
+  if (*why != NULL) return GPNN_OK;
+  enum gpnn_status status = gpnn_table_take_part(table, &part, n_before, err);
+  if (status == GPNN_OK) status = gpnn_training_read(training, table, &how, err);
+  status = gpnn_training_join(training, peers, status, &is_joined, err);
+  if (status == GPNN_OK && !is_joined)
+    *why = "rows are bad, or have what takes all of them in one place";
+  return status;
+}
+
+enum gpnn_status gpnn_shard_read(struct gpnn_peers *peers, const struct gpnn_shard_reading *reading,
+                                 struct gpnn_table **table, struct gpnn_training *training,
+                                 const char **why, struct gpnn_error *err)
+{
+  const char *volatile *watch = training->watch;
+  struct gpnn_table *opened = NULL;
+  struct told *told = gpnn_alloc(peers->size, 1, sizeof *told);
+  *why = NULL;
+  enum gpnn_status status =
+      told == NULL ? gpnn_fail_memory(err, "for the parts of a table")
+                   : open_part(peers, reading, &opened, training, &told[peers->rank], err);
+  status = gpnn_peers_share(peers, sizeof *told, told, status, err);
+  if (status == GPNN_OK) status = read_part(peers, reading, opened, training, told, why, err);
+  free(told);
+  if (status == GPNN_OK && *why == NULL) {
+    *table = opened;
+    return GPNN_OK;
+  }
+  gpnn_table_close(opened);
+  gpnn_training_release(training);
+  training->watch = watch;
+  return status;
+}
