@@ -37,11 +37,12 @@ static enum gpnn_status read(const struct cli *cli, struct arguments *a, struct 
                                             cli->threads, progress_rows_read, NULL};
   const struct gpnn_shard_reading reading = {cli_operand(cli, 0), &cli->table, &a->own.roles,
                                              a->own.output, &how};
-  const char *why = NULL;
+  const char *why = a->own.surveys ? "--auto looks at it first" : NULL;
+  enum gpnn_status status = GPNN_OK;
   a->read.training.watch = &unfinished;
-  if (a->peers.size == 1 || a->own.surveys) return GPNN_OK;
-  enum gpnn_status status =
-      gpnn_shard_read(&a->peers, &reading, &a->read.table, &a->read.training, &why, err);
+  if (a->peers.size == 1) return GPNN_OK;
+  if (why == NULL)
+    status = gpnn_shard_read(&a->peers, &reading, &a->read.table, &a->read.training, &why, err);
   if (status == GPNN_OK && why != NULL && a->peers.rank == 0)
     cli_note(cli, "rank 0 reads the table alone: %s", why);
   return status;

@@ -76,6 +76,102 @@ make_shards() {
   same_bytes train.tsv a.par --max-distance 0.1 --beyond prior --latent
 }
 
+# make_cases: tables of 3000 rows of three inputs and a target, written in several ways.
+make_cases() {
+  awk 'BEGIN {
+    srand(3)
+    print "a,b,c,y"
+    for (i = 1; i <= 3000; i++) {
+      a = rand(); b = i == 2700 ? 1e6 : rand(); c = rand()
+      printf "%.5f,%.5f,%.5f,%.5f\n", a, b, c, sin(5 * a) + c + rand() / 9
+    }
+  }' >plain.csv
+  sed 's/$/\r/' plain.csv | head -c -3 >torn.csv
+  sed '1d; s/,/ /g' plain.csv >blanks.txt
+  awk '{ print } NR % 7 == 1 { print "# " NR "\n" }' plain.csv >comments.csv
+  awk -F , 'NR > 1 { printf "{\"a\": %s, \"b\": %s, \"y\": %s}\n", $1, $2, $4 }' plain.csv >objects.jsonl
+  awk -F , -v OFS=, 'NR > 1 && NR % 500 == 7 { $2 = "x" } NR == 2800 { $0 = "1,2" } { print }' \
+    plain.csv >bad.csv
+  awk -F , -v OFS=, '{ print $0, NR == 1 ? "day" : sprintf("2026-%02d-%02d", NR % 12 + 1, NR % 28 + 1) }' \
+    plain.csv >dates.csv
+  head -n 21 plain.csv >few.csv
+  awk -F , -v OFS=, 'NR <= 600 { for (j = 4; j < 300; j++) $j = NR == 1 ? "x" j : NR * j * 7 % 1013; print }' \
+    plain.csv >wide.csv
+}
+
+@test "a table that all ranks read gives the shards and the words of one that rank 0 reads alone" {
+  make_cases
+  zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 5 == 0' >bike.tsv
+  while read -r how_many table options; do
+    for r in ${how_many//,/ }; do
+      rm -rf all alone
+      # shellcheck disable=SC2086
+      ranks "$r" index -v -o all $options "$table" </dev/null 2>all.txt
+      # shellcheck disable=SC2086
+      ranks "$r" index -v -o alone $options <"$table" 2>alone.txt
+      diff -r all alone || complain "$r ranks, $table $options"
+      ! grep -q 'reads the table alone' all.txt || complain "$(cat all.txt)"
+      grep -q 'reads the table alone' alone.txt
+      grep -v ' wall ' all.txt >all.told
+      grep -v ' wall \|reads the table alone' alone.txt | sed "s/(stdin)/$table/" | diff all.told - ||
+        complain "$table"
+    done
+  done <<'CASES'
+2,3,4,8 bike.tsv
+2,4 plain.csv --calibration-rows 1500 --seed 5
+3 plain.csv --standardise whiten -j 3
+3 torn.csv --tails compress --regressors c -x a,b
+3 blanks.txt --no-header
+3 comments.csv --comment #
+3 objects.jsonl
+2,8 bad.csv --skip-bad
+3 dates.csv -y y --date day --row-noise c --offset a
+3 dates.csv -y y --date day --geo a,c --period day=week
+8 few.csv
+3 wide.csv
+CASES
+  rm -rf all && ranks 3 index -q -o all plain.csv 2>err.txt
+  assert_equal "$(said err.txt)" ''
+  rm -rf all && ranks 3 index -o all plain.csv 2>err.txt
+  grep -q "column 'b': one cell is 1000000, far outside the rest" err.txt
+  rm -rf all && ranks 3 index -o all torn.csv 2>err.txt
+  grep -q 'torn.csv: the last line has no end' err.txt
+}
+
+@test "where it takes all rows in one place rank 0 reads the table alone" {
+  make_cases
+  awk 'NR < 2002 { print } NR > 1 && NR < 502 { copy[NR] = $0 } END { for (i in copy) print copy[i] }' \
+    plain.csv >copies.csv
+  awk -F , -v OFS=, 'NR > 1 && NR % 300 == 0 { $1 = "\"" $1 "\""; $5 = "\"a\nb\"" } NR == 1 { $5 = "t" } { print }' \
+    plain.csv | sed 's/^\([^,]*,[^,]*,[^,]*,[^,]*\)$/\1,/' >quotes.csv
+  gzip -k plain.csv
+  while read -r table options; do
+    rm -rf all one.gpi
+    # shellcheck disable=SC2086
+    ranks 3 index -v -o all $options "$table" </dev/null 2>all.txt
+    grep -q 'rank 0 reads the table alone: ' all.txt || complain "$(cat all.txt)"
+    # shellcheck disable=SC2086
+    gpnn-index -q -o one.gpi $options "$table"
+    cmp one.gpi all/sample.gpi
+  done <<'CASES'
+copies.csv
+quotes.csv -y y --drop t
+plain.csv.gz
+plain.csv --unique
+plain.csv --auto
+CASES
+  for table in bad.csv none.csv; do
+    sed 2,2000d bad.csv >none.csv
+    status=0 other=0
+    gpnn-index -o new "$table" 2>one.txt || status=$?
+    ranks 3 index -o new "$table" 2>all.txt || other=$?
+    assert_equal "$other" "$status"
+    [[ ! -e new && $status == 1 ]]
+    sed 's/^gpnn-index:/gpnn-mpi:/; s/^    gpnn-index /    gpnn-mpi index /' one.txt |
+      diff - <(grep -v mpirun all.txt | head -n "$(wc -l <one.txt)") || complain "$table"
+  done
+}
+
 @test "ranks fit to the bytes of one machine, with and without copies of rows" {
   zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 30 == 0' >some.tsv
   { cat some.tsv; awk 'NR > 1 && NR % 9 < 3' some.tsv; } >more.tsv
