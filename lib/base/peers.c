@@ -1,5 +1,15 @@
 #include "base/peers.h"
 
+#include <stdlib.h>
+
+void gpnn_messages_release(size_t n, struct gpnn_message *messages)
+{
+  for (size_t i = 0; messages != NULL && i < n; i++) {
+    free(messages[i].bytes);
+    messages[i] = (struct gpnn_message){0};
+  }
+}
+
 enum gpnn_status gpnn_peers_agree(struct gpnn_peers *peers, enum gpnn_status status,
                                   struct gpnn_error *err)
 {

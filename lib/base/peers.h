@@ -23,6 +23,9 @@ struct gpnn_message {
   unsigned char *bytes;
 };
 
+/* Frees the bytes of 'n' messages, which are then zeroed; NULL is allowed. */
+void gpnn_messages_release(size_t n, struct gpnn_message *messages);
+
 /* What processes say to each other, with the contracts of shard/comm.h. */
 struct gpnn_peers {
   size_t rank, size; /* which of how many this is, from 0 */

@@ -1,6 +1,7 @@
 /* What the scores of inputs learn from a dataset, and how its inputs are seen. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/compare.h"
 #include "base/memory.h"
@@ -93,36 +94,110 @@ static enum gpnn_status draw(const struct gpnn_dataset *dataset, uint64_t seed, 
   return status;
 }
 
-/* Takes input 'j' of the 'n' rows given, wherever they are. */
-static enum gpnn_status take_values(const struct gpnn_dataset *dataset,
-                                    const struct gpnn_parts *parts, size_t j, size_t n,
-                                    const uint64_t *rows, double *values, struct gpnn_error *err)
+struct learning {
+  const struct gpnn_dataset *dataset;
+  const struct gpnn_parts *parts;
+  size_t n;             /* rows to learn from */
+  const uint64_t *rows; /* their numbers; NULL: all */
+  double *values;       /* n: of an input in all of them */
+  size_t most;          /* knots of an input */
+  size_t *count;        /* d: how many each input has of: */
+  double *knots;        /* d by 2 most */
+};
+
+/* Takes input 'j' of those rows that are here; returns how many they are. */
+static size_t take_values(const struct learning *l, size_t j, double *values)
 {
-  size_t first = (size_t)gpnn_parts_first(parts), end = (size_t)gpnn_parts_end(parts, dataset->n);
-  for (size_t i = 0; i < n; i++) {
-    size_t row = rows == NULL ? i : (size_t)rows[i];
-    if (row >= first && row < end) values[i] = dataset->x[(row - first) * dataset->d + j];
+  const struct gpnn_dataset *dataset = l->dataset;
+  size_t first = (size_t)gpnn_parts_first(l->parts), n = 0;
+  size_t end = (size_t)gpnn_parts_end(l->parts, dataset->n);
+  for (size_t i = 0; i < l->n; i++) {
+    size_t row = l->rows == NULL ? i : (size_t)l->rows[i];
+    if (row >= first && row < end) values[n++] = dataset->x[(row - first) * dataset->d + j];
   }
-  return gpnn_parts_gather(parts, n, rows, sizeof *values, values, GPNN_OK, err);
+  return n;
 }
 
-/* Finds the knots of all inputs, from the rows given of each. */
-static enum gpnn_status learn_all(struct gpnn_scores *scores, const struct gpnn_dataset *dataset,
-                                  const struct gpnn_parts *parts, size_t n, const uint64_t *rows,
-                                  double *values, struct gpnn_error *err)
+/* Finds the knots of input 'j' from its values. */
+static void learn_input(struct learning *l, size_t j)
+{
+  qsort(l->values, l->n, sizeof *l->values, gpnn_compare_doubles);
+  l->count[j] =
+      find_knots(l->n, l->values, gpnn_scores_unit(l->dataset), l->knots + 2 * l->most * j);
+}
+
+/* Finds the knots of the inputs from 'begin' on, each on another rank, to which all send the values
+ * they have. */
+static enum gpnn_status learn_some(struct learning *l, struct gpnn_feature_cursor *at, size_t begin,
+                                   struct gpnn_message *messages, struct gpnn_error *err)
+{
+  struct gpnn_peers *peers = l->parts->peers;
+  struct gpnn_message *send = messages, *received = messages + peers->size;
+  bool is_here = false;
+  enum gpnn_status status = GPNN_OK;
+  for (size_t r = 0; r < peers->size && begin + r < l->dataset->d && status == GPNN_OK; r++) {
+    if (!may_have_score(l->dataset, at, begin + r)) continue;
+    is_here = is_here || r == peers->rank;
+    size_t n = take_values(l, begin + r, l->values);
+    send[r] = (struct gpnn_message){n * sizeof *l->values, malloc(n * sizeof *l->values + 1)};
+    if (send[r].bytes == NULL) status = gpnn_fail_memory(err, "for the scores of the inputs");
+    if (status == GPNN_OK) memcpy(send[r].bytes, l->values, send[r].length);
+  }
+  status = gpnn_peers_agree(peers, status, err);
+  if (status == GPNN_OK) status = peers->exchange(peers->context, send, received, err);
+  unsigned char *to = (unsigned char *)l->values;
+  for (size_t r = 0; r < peers->size && status == GPNN_OK; to += received[r++].length)
+    if (received[r].length > 0) memcpy(to, received[r].bytes, received[r].length);
+  if (is_here && status == GPNN_OK) learn_input(l, begin + peers->rank);
+  gpnn_messages_release(2 * peers->size, messages);
+  return status;
+}
+
+/* Lets all ranks learn all inputs. */
+static enum gpnn_status learn_in_parts(struct learning *l, struct gpnn_error *err)
+{
+  struct gpnn_peers *peers = l->parts->peers;
+  struct gpnn_feature_cursor at = {0};
+  size_t size = peers->size;
+  struct gpnn_message *messages = gpnn_alloc(2 * size, 1, sizeof *messages);
+  enum gpnn_status status =
+      messages == NULL ? gpnn_fail_memory(err, "for the scores of the inputs") : GPNN_OK;
+  for (size_t j = 0; j < l->dataset->d && status == GPNN_OK; j += size)
+    status = learn_some(l, &at, j, messages, err);
+  free(messages);
+  status = gpnn_peers_agree(peers, status, err);
+  for (size_t j = 0; j < l->dataset->d && status == GPNN_OK; j++) {
+    double *knots = l->knots + 2 * l->most * j;
+    peers->broadcast(peers->context, j % size, &l->count[j], sizeof *l->count);
+    peers->broadcast(peers->context, j % size, knots, 2 * l->count[j] * sizeof *knots);
+  }
+  return status;
+}
+
+/* Finds the knots of all inputs. */
+static enum gpnn_status learn_all(struct learning *l, struct gpnn_error *err)
 {
   struct gpnn_feature_cursor at = {0};
-  size_t found = 0;
-  for (size_t j = 0; j < dataset->d; j++) {
-    scores->first[j] = found;
-    if (!may_have_score(dataset, &at, j)) continue;
-    enum gpnn_status status = take_values(dataset, parts, j, n, rows, values, err);
-    if (status != GPNN_OK) return status;
-    qsort(values, n, sizeof *values, gpnn_compare_doubles);
-    found += find_knots(n, values, gpnn_scores_unit(dataset), scores->knots + 2 * found);
+  if (l->parts != NULL) return learn_in_parts(l, err);
+  for (size_t j = 0; j < l->dataset->d; j++) {
+    if (!may_have_score(l->dataset, &at, j)) continue;
+    take_values(l, j, l->values);
+    learn_input(l, j);
   }
-  scores->first[dataset->d] = found;
   return GPNN_OK;
+}
+
+/* Puts the knots side by side, and makes of their counts where those of each input begin. */
+static void pack(struct gpnn_scores *scores, size_t most)
+{
+  size_t found = 0;
+  for (size_t j = 0; j < scores->d; j++) {
+    size_t n = scores->first[j];
+    memmove(scores->knots + 2 * found, scores->knots + 2 * most * j, 2 * n * sizeof *scores->knots);
+    scores->first[j] = found;
+    found += n;
+  }
+  scores->first[scores->d] = found;
 }
 
 enum gpnn_status gpnn_scores_learn(struct gpnn_scores *scores, const struct gpnn_dataset *dataset,
@@ -144,7 +219,11 @@ enum gpnn_status gpnn_scores_learn(struct gpnn_scores *scores, const struct gpnn
     if (learnt.first == NULL || learnt.knots == NULL || values == NULL)
       status = gpnn_fail_memory(err, "for the scores of the inputs");
   }
-  if (status == GPNN_OK) status = learn_all(&learnt, dataset, parts, n, rows, values, err);
+  if (status == GPNN_OK) {
+    struct learning l = {dataset, parts, n, rows, values, most, learnt.first, learnt.knots};
+    status = learn_all(&l, err);
+  }
+  if (status == GPNN_OK) pack(&learnt, most);
   free(rows);
   free(values);
   if (status == GPNN_OK && gpnn_scores_any(&learnt))

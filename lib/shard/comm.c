@@ -103,14 +103,6 @@ void gpnn_comm_least(struct gpnn_comm *comm, size_t n, double *numbers)
   if (n > 0) comm->ops->least(n, numbers);
 }
 
-void gpnn_messages_release(size_t n, struct gpnn_message *messages)
-{
-  for (size_t i = 0; messages != NULL && i < n; i++) {
-    free(messages[i].bytes);
-    messages[i] = (struct gpnn_message){0};
-  }
-}
-
 /* Makes room for what will be received; the message of a rank to itself is handed over. */
 static enum gpnn_status make_room(const struct gpnn_comm *comm, struct gpnn_message *send,
                                   const uint64_t *lengths, struct gpnn_message *receive,

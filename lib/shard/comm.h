@@ -65,9 +65,6 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_comm_exchange(struct gpnn_comm *comm,
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_comm_check_version(struct gpnn_comm *comm, const char *version, struct gpnn_error *err);
 
-/* Frees the bytes of 'n' messages; the messages are then zeroed. */
-void gpnn_messages_release(size_t n, struct gpnn_message *messages);
-
 /* GPNN_OK if 'status' is that on every rank; otherwise, on all of them, what the first rank that
  * failed has in 'err', which begins with its number and machine where there are several. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_comm_agree(struct gpnn_comm *comm, enum gpnn_status status,

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 
@@ -18,7 +19,10 @@ static enum gpnn_status open_part(const struct gpnn_peers *peers,
                                   struct gpnn_table **table, struct gpnn_training *training,
                                   struct told *told, struct gpnn_error *err)
 {
-  if (strcmp(reading->path, "-") == 0 || reading->how->unique) return GPNN_OK;
+  struct stat st;
+  /* A pipe must not be opened: whoever opens it takes something from it. */
+  bool is_file = stat(reading->path, &st) == 0 && S_ISREG(st.st_mode);
+  if (!is_file || strcmp(reading->path, "-") == 0 || reading->how->unique) return GPNN_OK;
   enum gpnn_status status = gpnn_table_open(table, reading->path, reading->options, err);
   if (status == GPNN_OK)
     status = gpnn_training_begin(training, *table, reading->roles, reading->beside, err);

@@ -68,15 +68,14 @@ static enum gpnn_status pack_sample(const struct dealing *dealing, size_t n, con
                                     struct gpnn_message *send, struct gpnn_error *err)
 {
   const struct gpnn_dataset *dataset = dealing->dataset;
-  size_t bytes = gpnn_rows_width(dataset) * sizeof(double);
-  send->bytes = gpnn_alloc(n, 1, bytes);
+  size_t bytes = gpnn_rows_width(dataset) * sizeof(double), begin = 0, end;
+  while (begin < n && row[begin] < dealing->first) begin++;
+  for (end = begin; end < n && row[end] < dealing->first + dealing->n_here;) end++;
+  send->bytes = gpnn_alloc(end - begin, 1, bytes);
   if (send->bytes == NULL) return gpnn_fail_memory(err, "for dealing rows");
-  for (size_t i = 0; i < n; i++) {
-    if (row[i] < dealing->first || row[i] - dealing->first >= dealing->n_here) continue;
+  for (size_t i = begin; i < end; i++, send->length += bytes)
     gpnn_rows_pack(dataset, (size_t)(row[i] - dealing->first), (double)row[i],
                    (double *)(void *)(send->bytes + send->length));
-    send->length += bytes;
-  }
   return GPNN_OK;
 }
 
@@ -224,7 +223,7 @@ static enum gpnn_status share_cuts(struct dealing *dealing, uint64_t *n_rows,
     gpnn_comm_broadcast(comm, 0, &dealing->all, sizeof dealing->all);
     status = count_rows(dealing, messages, err);
   }
-  if (messages != NULL) gpnn_messages_release(2 * comm->size, messages);
+  gpnn_messages_release(2 * comm->size, messages);
   free(messages);
   if (status != GPNN_OK) return status;
   uint64_t n = 0;
@@ -291,7 +290,7 @@ static enum gpnn_status deal_rows(struct dealing *dealing, uint64_t most, struct
     if (status == GPNN_OK) keep_block(dealing, received, place);
     if (status == GPNN_OK) gpnn_messages_release(comm->size, received);
   }
-  if (messages != NULL) gpnn_messages_release(2 * comm->size, messages);
+  gpnn_messages_release(2 * comm->size, messages);
   free(messages);
   free(place);
   return status;

@@ -160,6 +160,10 @@ plain.csv.gz
 plain.csv --unique
 plain.csv --auto
 CASES
+  rm -rf all && mkfifo pipe
+  cat plain.csv >pipe &
+  ranks 3 index -q -o all pipe
+  cmp one.gpi all/sample.gpi
   for table in bad.csv none.csv; do
     sed 2,2000d bad.csv >none.csv
     status=0 other=0

@@ -244,10 +244,7 @@ static enum gpnn_status count_sets(struct counting *counting, const struct gpnn_
     if (status == GPNN_OK) status = peers->exchange(peers->context, send, received, err);
     for (size_t r = 0; r < peers->size && status == GPNN_OK; r++)
       status = count_hashes(counting, training->n / peers->size, &received[r], err);
-    for (size_t r = 0; r < 2 * peers->size; r++) {
-      free(send[r].bytes);
-      send[r] = (struct gpnn_message){0};
-    }
+    gpnn_messages_release(2 * peers->size, send);
   }
   return status;
 }
