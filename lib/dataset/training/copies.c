@@ -377,6 +377,7 @@ static enum gpnn_status are_copies(const struct gpnn_training *training,
   double chance = (alike.n_pairs - n_pairs) / fmax(all - same.n_pairs, 1);
   bool agree = share >= always && times * (1 - share) <= 1 - chance;
   *are = agree || (chance < rarely && share > times * alike.n_pairs / all);
+  /* Rows in parts are read again, all in one place, if they are copies. */
   if (set != NULL && !agree && *are && status == GPNN_OK) {
     bool is_noise = false;
     status = agree_by_noise(training, work, same.n, &is_noise, err);
