@@ -27,7 +27,9 @@ static bool resolve(const struct cli *cli, void *arguments)
   if (misplaced != NULL)
     return cli_refuse(
         cli, "--%s is for gpnn-index: shards are made of a table, with exact searches", misplaced);
-  return index_resolve(cli, arguments);
+  if (!index_resolve(cli, arguments)) return false;
+  mpi_trim_folder(((const struct arguments *)arguments)->own.output);
+  return true;
 }
 
 /* Reads the table together with the other ranks, if it can be read so. */

@@ -16,6 +16,9 @@ void mpi_silence(void);
 /* For the end of a process that fails: at its exit mpirun drops what it has not forwarded yet. */
 void mpi_linger(void);
 
+/* Takes the slashes off the end of a folder's name, an argument of the command line. */
+void mpi_trim_folder(const char *name);
+
 /* argv[0] is the tool's name.  Each returns the exit status. */
 int mpi_index(int argc, char **argv);
 int mpi_fit(int argc, char **argv);

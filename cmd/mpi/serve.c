@@ -31,6 +31,12 @@ void mpi_linger(void)
   if (told_rank() != NULL) nanosleep(&while_it_is_forwarded, NULL);
 }
 
+void mpi_trim_folder(const char *name)
+{
+  char *text = (char *)(uintptr_t)name; /* arguments may be changed */
+  for (size_t n = strlen(text); n > 1 && text[n - 1] == '/'; n--) text[n - 1] = '\0';
+}
+
 /* ---- serving ----------------------------------------------------------------------------------
  */
 

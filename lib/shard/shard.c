@@ -35,38 +35,72 @@ uint64_t gpnn_shard_checksum(uint64_t n, const uint64_t *number, const uint32_t 
 
 /* ---- the manifest --------------------------------------------------------------------------- */
 
+enum { LINE = 160 }; /* bytes of a line, at most */
+
+/* Takes 'words' and, behind them, a number of digits alone from a line; NULL: they are not there.
+ */
+static const char *take(const char *line, const char *words, int base, uint64_t *number)
+{
+  size_t length = strlen(words);
+  if (line == NULL || strncmp(line, words, length) != 0) return NULL;
+  line += length;
+  length = strspn(line, base == 16 ? "0123456789abcdef" : "0123456789");
+  errno = 0;
+  *number = strtoull(line, NULL, base);
+  return length > 0 && errno == 0 ? line + length : NULL;
+}
+
+static bool is_end(const char *line)
+{
+  return line != NULL && strcmp(line, "\n") == 0;
+}
+
+/* Reads the line about all shards. */
+static bool read_all(FILE *file, struct gpnn_shards *all)
+{
+  char line[LINE];
+  const char *at = take(fgets(line, LINE, file), "rows ", 10, &all->n);
+  at = take(at, " distinct ", 10, &all->n_distinct);
+  at = take(at, " sets ", 10, &all->n_sets);
+  uint64_t n_most = all->n_sets == 0 ? all->n : all->n_sets;
+  return is_end(take(at, " index ", 16, &all->fingerprint)) && all->n_sets <= all->n &&
+         all->n_distinct > 0 && all->n_distinct <= n_most &&
+         (all->n_sets > 0 || all->n_distinct == all->n);
+}
+
+/* Reads the lines about each shard, of which 'own' is that of this rank. */
+static bool read_shards(FILE *file, const struct gpnn_shard *shard, struct gpnn_shard_entry *own)
+{
+  char line[LINE];
+  uint64_t n = 0;
+  for (size_t r = 0; r < shard->comm->size; r++) {
+    struct gpnn_shard_entry entry;
+    const char *at = take(fgets(line, LINE, file), "shard rows ", 10, &entry.n);
+    at = take(at, " index ", 16, &entry.fingerprint);
+    if (!is_end(take(at, " numbers ", 16, &entry.numbers))) return false;
+    n += entry.n;
+    if (r == shard->comm->rank) *own = entry;
+  }
+  return n == shard->all.n;
+}
+
 /* Reads what is said of all shards, and the entry of this rank. */
 static enum gpnn_status read_entries(FILE *file, const char *path, struct gpnn_shard *shard,
                                      struct gpnn_shard_entry *own, struct gpnn_error *err)
 {
-  size_t n_ranks = 0;
-  uint64_t n = 0;
-  char line[64] = "";
-  if (fgets(line, sizeof line, file) == NULL || strcmp(line, GPNN_SHARD_FIRST_LINE) != 0)
+  char line[LINE] = "";
+  uint64_t n_ranks = 0;
+  if (fgets(line, LINE, file) == NULL || strcmp(line, GPNN_SHARD_FIRST_LINE) != 0)
     return gpnn_fail(err, GPNN_EFORMAT, "%s: not a manifest of shards that this program knows",
                      path);
-  if (fscanf(file, "ranks %zu\n", &n_ranks) != 1 || n_ranks == 0)
-    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged", path);
-  if (n_ranks != shard->comm->size)
+  bool is_sound = is_end(take(fgets(line, LINE, file), "ranks ", 10, &n_ranks)) && n_ranks > 0;
+  if (is_sound && n_ranks != shard->comm->size)
     return gpnn_fail(err, GPNN_EMISMATCH,
-                     "%s: the shards of %zu ranks, but %zu are running: use mpirun -n %zu", path,
-                     n_ranks, shard->comm->size, n_ranks);
-  if (fscanf(file, "rows %" SCNu64 " distinct %" SCNu64 " sets %" SCNu64 " index %" SCNx64 "\n",
-             &shard->all.n, &shard->all.n_distinct, &shard->all.n_sets,
-             &shard->all.fingerprint) != 4)
-    return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged", path);
-  for (size_t r = 0; r < n_ranks; r++) {
-    struct gpnn_shard_entry entry;
-    if (fscanf(file, "shard rows %" SCNu64 " index %" SCNx64 " numbers %" SCNx64 "\n", &entry.n,
-               &entry.fingerprint, &entry.numbers) != 3)
-      return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged", path);
-    n += entry.n;
-    if (r == shard->comm->rank) *own = entry;
-  }
-  uint64_t n_most = shard->all.n_sets == 0 ? n : shard->all.n_sets;
-  bool is_sound = n == shard->all.n && shard->all.n_sets <= n && shard->all.n_distinct <= n_most &&
-                  (shard->all.n_sets > 0 || shard->all.n_distinct == n);
-  return is_sound ? GPNN_OK : gpnn_fail(err, GPNN_EFORMAT, "%s: damaged", path);
+                     "%s: the shards of %" PRIu64
+                     " ranks, but %zu are running: use mpirun -n %" PRIu64,
+                     path, n_ranks, shard->comm->size, n_ranks);
+  if (is_sound && read_all(file, &shard->all) && read_shards(file, shard, own)) return GPNN_OK;
+  return gpnn_fail(err, GPNN_EFORMAT, "%s: damaged", path);
 }
 
 static enum gpnn_status read_manifest(const char *directory, struct gpnn_shard *shard,

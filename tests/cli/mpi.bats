@@ -195,12 +195,17 @@ CASES
   done
 }
 
-@test "what looks at all rows is refused by name where these are many" {
-  awk 'BEGIN { print "a\ty"; for (i = 0; i < 530000; i++) print i "\t" i % 7 }' >many.tsv
-  ranks 1 index -q --calibration-rows 0 -o shards many.tsv
+@test "of many rows ranks fit those that one machine draws, and refuse by name what looks at all" {
+  awk 'BEGIN { srand(1); print "a\ty"; for (i = 0; i < 530000; i++) { # and the first once more
+    row = i / 5e4 "\t" sin(i / 5e4) + rand(); print row; if (i < 3000) more = more row "\n" } printf "%s", more }' >many.tsv
+  gpnn-index -q --recall 1 --calibration-rows 0 -o one.gpi many.tsv
+  gpnn-fit -q --effort fast --seed 2 one.gpi >one.par
+  ranks 2 index -q --calibration-rows 0 -o shards many.tsv
+  grep -q 'rows 533000 distinct 530000 ' shards/manifest
+  ranks 2 fit -q --effort fast --seed 2 shards | cmp one.par -
   for options in '--method conjugate' '--effort thorough' '--transform asinh'; do
     # shellcheck disable=SC2086
-    run -2 ranks 1 fit $options shards
+    run -2 ranks 2 fit $options shards
     [[ $output == *"${options% asinh}"*' looks at all rows, which are more than 524288'* ]] || complain "$output"
   done
 }
@@ -296,11 +301,13 @@ machines() {
   cp -r shards mixed && cp other/1.* mixed
   cp -r shards none && rm none/manifest
   cp -r shards less && sed -i 's/distinct 2/distinct 3/' less/manifest
+  cp -r shards minus && sed -i 's/ranks 2/ranks -2/' minus/manifest
+  cp -r shards void && sed -i 's/distinct [0-9]*/distinct 0/' void/manifest
   for case in '3 shards 0 shards/manifest: the shards of 2 ranks, but 3 are running: use mpirun -n 2' \
     '2 cut 1 cut/1.gpi: truncated: ' '2 few 1 few/1.rows: truncated, damaged, or of another run' \
     '2 gone 1 gone/1.gpi: cannot be opened: No such file or directory' \
     '2 mixed 1 mixed/1.gpi: not the shard that the manifest names: shards of two runs are mixed' \
-    '2 less 0 less/manifest: damaged' \
+    '2 less 0 less/manifest: damaged' '2 minus 0 minus/manifest: damaged' '2 void 0 void/manifest: damaged' \
     '2 none 0 none/manifest: no shards of gpnn-mpi index, or none that this rank can see: No such'; do
     read -r n folder rank message <<<"$case"
     for mode in 'fit' 'predict -p t.par'; do
@@ -345,6 +352,8 @@ TOLD
   mkdir new.part
   ! ranks 2 index -q -o new train.tsv 2>err.txt || complain "it went on"
   [[ $(said err.txt) == *'new.part: of a run that was killed, or goes on: remove it' && ! -e new ]]
+  ranks 2 index -q -o others/ train.tsv
+  ranks 2 predict -q -p t.par others/ test.tsv | cmp - <(gpnn-predict -q -p t.par t.gpi test.tsv)
 }
 
 @test "where MPI was not found at build time it is told what to install" {
