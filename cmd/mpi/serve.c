@@ -65,7 +65,7 @@ static enum gpnn_status run_first(const struct cli *cli, struct gpnn_server *ser
   enum gpnn_status status = tool(&first, &maker.of, n_ranks, arguments, err);
   const struct gpnn_sharded_counts counts = gpnn_sharded_counts(server);
   if (status == GPNN_OK && counts.n_rows > 0)
-    cli_note(cli, "%.3f ranks asked a row, and %.0f bytes of training rows sent",
+    cli_note(cli, "%.3f ranks asked a row, and %.0f bytes sent",
              (double)counts.n_asked / (double)counts.n_rows,
              (double)counts.n_sent / (double)counts.n_rows);
   free(operands[0]);

@@ -21,10 +21,9 @@ static void serial_share(const void *own, size_t n, void *all)
   memcpy(all, own, n);
 }
 
-static void serial_least(size_t n, double *numbers)
+static void serial_least(double *number)
 {
-  (void)n;
-  (void)numbers;
+  (void)number;
 }
 
 static void serial_trade(const uint64_t *own, uint64_t *received)
@@ -98,11 +97,6 @@ void gpnn_comm_share(struct gpnn_comm *comm, const void *own, size_t n, void *al
   if (n > 0) comm->ops->share(own, n, all);
 }
 
-void gpnn_comm_least(struct gpnn_comm *comm, size_t n, double *numbers)
-{
-  if (n > 0) comm->ops->least(n, numbers);
-}
-
 /* Makes room for what will be received; the message of a rank to itself is handed over. */
 static enum gpnn_status make_room(const struct gpnn_comm *comm, struct gpnn_message *send,
                                   const uint64_t *lengths, struct gpnn_message *receive,
@@ -167,7 +161,7 @@ enum gpnn_status gpnn_comm_agree(struct gpnn_comm *comm, enum gpnn_status status
   } told;
   if (comm->size == 1) return status;
   double failed = (double)(status == GPNN_OK ? comm->size : comm->rank);
-  comm->ops->least(1, &failed);
+  comm->ops->least(&failed);
   size_t first = (size_t)failed;
   if (first == comm->size) return GPNN_OK;
   memset(&told, 0, sizeof told);

@@ -47,9 +47,6 @@ void gpnn_comm_broadcast(struct gpnn_comm *comm, size_t root, void *bytes, size_
 /* Copies the 'n' bytes of each rank to 'all' (size by n) of every rank, in the order of ranks. */
 void gpnn_comm_share(struct gpnn_comm *comm, const void *own, size_t n, void *all);
 
-/* Replaces each of 'n' numbers by the least of those that ranks have there. */
-void gpnn_comm_least(struct gpnn_comm *comm, size_t n, double *numbers);
-
 /*
  * Sends message send[r] to rank r, for all r at once, and takes the bytes of 'send' away;
  * receive[r] is what rank r has sent here, which the caller frees.  Both have 'size' entries.
@@ -75,7 +72,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_comm_agree(struct gpnn_comm *comm, enum gp
 struct gpnn_comm_ops {
   void (*broadcast)(size_t root, void *bytes, size_t n);
   void (*share)(const void *own, size_t n, void *all);
-  void (*least)(size_t n, double *numbers);
+  /* Replaces a number by the least of those that ranks have there. */
+  void (*least)(double *number);
   /* Sends own[r] to rank r, and receives received[s] from rank s: as many as ranks. */
   void (*trade)(const uint64_t *own, uint64_t *received);
   /* Sends and receives messages whose lengths are known, and for which there is room. */

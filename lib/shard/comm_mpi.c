@@ -44,14 +44,11 @@ static void mpi_share(const void *own, size_t n, void *all)
   MPI_Type_free(&item);
 }
 
-static void mpi_least(size_t n, double *numbers)
+static void mpi_least(double *number)
 {
-  for (size_t at = 0; at < n; at += LONGEST) {
-    MPI_Request request;
-    MPI_Iallreduce(MPI_IN_PLACE, numbers + at, (int)(n - at < LONGEST ? n - at : LONGEST),
-                   MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD, &request);
-    wait_for(&request);
-  }
+  MPI_Request request;
+  MPI_Iallreduce(MPI_IN_PLACE, number, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD, &request);
+  wait_for(&request);
 }
 
 static void mpi_trade(const uint64_t *own, uint64_t *received)

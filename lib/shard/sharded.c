@@ -18,7 +18,7 @@ struct order {
   size_t neighbours, draws;      /* of MAKE */
   enum gpnn_precision precision; /* of MAKE */
   size_t length;                 /* of MAKE: bytes of text */
-  size_t n;                      /* of PREDICT, as are the following */
+  size_t n_regressors;           /* of PREDICT, as are the following */
   unsigned wanted;
   double atom;
 };
@@ -84,26 +84,19 @@ static enum gpnn_status make(struct gpnn_server *server, const struct order *ord
   return status;
 }
 
-/* 'query' and 'latent' are empty except on rank 0. */
+/* 'query' and 'latent' are those of this rank's rows, of which there may be none. */
 static enum gpnn_status predict(struct gpnn_server *server, const struct order *order,
                                 const struct gpnn_query *query, struct gpnn_latent *latent,
                                 struct gpnn_counts *counts, struct gpnn_error *err)
 {
-  const struct gpnn_shard_task *task = &server->tasks[order->task];
-  struct gpnn_comm *comm = server->shard->comm;
-  const struct gpnn_dataset *data = task->channel.dataset;
-  void *x = NULL, *regressors = NULL;
-  enum gpnn_status status = receive(comm, query->x, order->n * data->d * sizeof *query->x, &x, err);
-  if (status == GPNN_OK)
-    status = receive(comm, query->regressors,
-                     order->n * data->n_regressors * sizeof *query->regressors, &regressors, err);
-  if (status == GPNN_OK) {
-    const struct gpnn_shard_batch batch = {order->n, x, regressors, order->wanted, order->atom};
-    status = gpnn_shard_predict(task, &batch, latent, counts, &server->counts, err);
-  }
-  free(x);
-  free(regressors);
-  return status;
+  const struct gpnn_shard_batch batch = {.n = query->n,
+                                         .x = query->x,
+                                         .regressors = query->regressors,
+                                         .n_regressors = order->n_regressors,
+                                         .wanted = order->wanted,
+                                         .atom = order->atom};
+  return gpnn_shard_predict(&server->tasks[order->task], &batch, latent, counts, &server->counts,
+                            err);
 }
 
 void gpnn_sharded_serve(struct gpnn_server *server)
@@ -142,11 +135,12 @@ static enum gpnn_status sharded_predict(const void *state, const struct gpnn_que
                                         struct gpnn_counts *counts, struct gpnn_error *err)
 {
   const struct sharded *sharded = state;
+  const struct gpnn_dataset *data = sharded->server->tasks[sharded->task].channel.dataset;
   struct gpnn_latent to = *latent;
   double **arrays[GPNN_SHARD_ARRAYS];
   struct order order = {.kind = PREDICT,
                         .task = sharded->task,
-                        .n = query->n,
+                        .n_regressors = query->regressors == NULL ? 0 : data->n_regressors,
                         .atom = latent->atom == NULL ? 0 : *latent->atom};
   if (query->self != NULL || query->group != NULL || query->candidates != NULL)
     return gpnn_fail(err, GPNN_EINVAL, "shards cannot leave training rows out");
@@ -154,7 +148,6 @@ static enum gpnn_status sharded_predict(const void *state, const struct gpnn_que
   for (unsigned a = 0; a < GPNN_SHARD_ARRAYS; a++)
     if (*arrays[a] != NULL) order.wanted |= 1U << a;
   if (query->n == 0) return GPNN_OK;
-  sharded->server->counts.n_rows += query->n;
   gpnn_comm_broadcast(sharded->server->shard->comm, 0, &order, sizeof order);
   return predict(sharded->server, &order, query, &to, counts, err);
 }

@@ -3,9 +3,9 @@
  * to the last bit, if the searches of that are exact.
  *
  * Rank 0 makes such models and uses them as any other (models/model.h), while the others are in
- * gpnn_sharded_serve().  For each batch of rows to predict, the rank whose box a row lies in finds
- * its nearest rows there; the last of them bounds how near those of other ranks must be, and only
- * ranks whose box is as near are asked.  Each rank then solves its share of the batch, from the
+ * gpnn_sharded_serve().  The rank whose box a row to predict lies in, or is nearest to, finds its
+ * nearest rows there; the last of them bounds how near those of other ranks must be, and only ranks
+ * whose box is as near are asked.  Each rank then solves its share of the batch, from the
  * union of the neighbours that it was sent, by the ordinary model of these few rows.  As many
  * further rows as make them more than a row has neighbours are always among them, and those with
  * the extreme targets, since models depend on whether there are more, and on these.
@@ -23,7 +23,7 @@
 /* What a server has counted so far. */
 struct gpnn_sharded_counts {
   uint64_t n_rows;  /* predicted */
-  uint64_t n_sent;  /* bytes of training rows, from one rank to another */
+  uint64_t n_sent;  /* bytes, from one rank to another */
   uint64_t n_asked; /* ranks asked for the neighbours of a row, its owner among them, in all */
 };
 

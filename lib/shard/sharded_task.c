@@ -77,16 +77,20 @@ static enum gpnn_status make_metric(struct gpnn_shard_task *task, size_t k, stru
   size_t d = data->d, wanted = task->options.neighbours;
   metric->neighbours = wanted > 0 ? wanted : member->neighbours;
   if (metric->neighbours > task->shard->all.n) metric->neighbours = task->shard->all.n;
-  metric->boxes = gpnn_alloc(comm->size, 2 * d, sizeof *metric->boxes);
-  double *own = gpnn_alloc(3, d, sizeof *own);
+  metric->boxes = gpnn_alloc(2 * comm->size - 1, 2 * d, sizeof *metric->boxes);
+  double *own = gpnn_alloc(3, d, sizeof *own), *all = gpnn_alloc(comm->size, 2 * d, sizeof *all);
   enum gpnn_status status =
-      metric->boxes == NULL || own == NULL
+      metric->boxes == NULL || own == NULL || all == NULL
           ? gpnn_fail_memory(err, "for the boxes of ranks")
           : find_search(metric, data, &member->covariance, task->options.threads, err);
   if (status == GPNN_OK) find_box(metric, data, own + 2 * d, own);
   status = gpnn_comm_agree(comm, status, err);
-  if (status == GPNN_OK) gpnn_comm_share(comm, own, 2 * d * sizeof *own, metric->boxes);
+  if (status == GPNN_OK) {
+    gpnn_comm_share(comm, own, 2 * d * sizeof *own, all);
+    gpnn_shard_boxes_build(comm->size, d, all, metric->boxes);
+  }
   free(own);
+  free(all);
   return status;
 }
 

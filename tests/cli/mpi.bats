@@ -224,7 +224,7 @@ CASES
 @test "how many ranks were asked is told" {
   make_shards
   ranks 2 predict -v -p t.par shards test.tsv 2>err.txt >out.tsv
-  grep -qE '^gpnn-mpi: [12]\.[0-9]+ ranks asked a row, and [0-9]+ bytes of training rows sent$' err.txt
+  grep -qE '^gpnn-mpi: [12]\.[0-9]+ ranks asked a row, and [0-9]+ bytes sent$' err.txt
 }
 
 @test "without mpirun there is one rank" {

@@ -42,19 +42,13 @@ static void ranks_share(const void *own, size_t n, void *all)
   ranks_hide();
 }
 
-static void ranks_least(size_t n, double *numbers)
+static void ranks_least(double *number)
 {
-  double *least = malloc(n * sizeof *least);
-  ranks_show(numbers);
-  for (size_t i = 0; i < n; i++) {
-    least[i] = numbers[i];
-    for (size_t r = 0; r < ranks_size; r++)
-      if (((const double *)ranks_board[r])[i] < least[i])
-        least[i] = ((const double *)ranks_board[r])[i];
-  }
+  double least = *number;
+  ranks_show(number);
+  for (size_t r = 0; r < ranks_size; r++) least = fmin(least, *(const double *)ranks_board[r]);
   ranks_hide();
-  memcpy(numbers, least, n * sizeof *least);
-  free(least);
+  *number = least;
 }
 
 static void ranks_trade(const uint64_t *own, uint64_t *received)
