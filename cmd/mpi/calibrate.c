@@ -16,18 +16,17 @@ static bool resolve(const struct cli *cli, void *arguments)
   return calibrate_resolve(cli, arguments);
 }
 
-static enum gpnn_status run_on(const struct cli *cli, const struct open_maker *maker,
-                               size_t n_ranks, void *arguments, struct gpnn_error *err)
+static enum gpnn_status run_on(const struct cli *cli, const struct mpi *mpi, void *arguments,
+                               struct gpnn_error *err)
 {
   struct calibrate_arguments *a = arguments;
-  (void)n_ranks;
-  a->maker = maker;
+  a->maker = mpi->maker;
   return calibrate_run(cli, a, err);
 }
 
 static enum gpnn_status run(const struct cli *cli, void *arguments, struct gpnn_error *err)
 {
-  return mpi_serve(cli, run_on, arguments, err);
+  return mpi_serve(cli, run_on, false, arguments, err);
 }
 
 int mpi_calibrate(int argc, char **argv)

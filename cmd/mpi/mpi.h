@@ -9,6 +9,7 @@
 #include "cmd/common/cli.h"
 #include "cmd/common/open.h"
 #include "shard/comm.h"
+#include "shard/sharded.h"
 
 /* Lets ranks other than 0 say nothing: rank 0 says what goes wrong on any of them. */
 void mpi_silence(void);
@@ -25,16 +26,24 @@ int mpi_fit(int argc, char **argv);
 int mpi_calibrate(int argc, char **argv);
 int mpi_predict(int argc, char **argv);
 
-/* ---- serve.c: a tool on rank 0, whose models ask all ranks that have a shard ----------------- */
+/* ---- serve.c: a tool on rank 0, or on all ranks, whose models ask all that have a shard ------ */
 
-/* Runs a tool whose first operand is an index, with models by 'maker' of so many ranks. */
-typedef enum gpnn_status mpi_tool(const struct cli *cli, const struct open_maker *maker,
-                                  size_t n_ranks, void *arguments, struct gpnn_error *err);
+struct mpi {
+  struct gpnn_comm *comm;
+  struct gpnn_server *server;
+  const struct open_maker *maker; /* of models */
+};
+
+/* Runs a tool whose first operand is an index.  Where ranks are peers it ends with
+ * gpnn_server_leave(). */
+typedef enum gpnn_status mpi_tool(const struct cli *cli, const struct mpi *mpi, void *arguments,
+                                  struct gpnn_error *err);
 
 /* Opens the shards of the folder that is the first operand, and runs the tool on rank 0, which the
- * others serve.  Outcomes are those of the tool, and of gpnn_shard_open(). */
-GPNN_MUST_CHECK enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, void *arguments,
-                                           struct gpnn_error *err);
+ * others serve, or on all if these are peers.  Outcomes are those of the tool, and of
+ * gpnn_shard_open(). */
+GPNN_MUST_CHECK enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, bool are_peers,
+                                           void *arguments, struct gpnn_error *err);
 
 /* gpnn_comm_start(), and GPNN_EMISMATCH: ranks have several versions.  mpi_end() is called after a
  * failure too. */

@@ -52,17 +52,19 @@ static enum gpnn_status make(const struct open_maker *maker, struct gpnn_model *
   return gpnn_sharded_new(model, ((const struct maker *)maker)->server, n, channels, options, err);
 }
 
-/* Runs the tool on the index of the first shard, which has all but the rows. */
-static enum gpnn_status run_first(const struct cli *cli, struct gpnn_server *server, mpi_tool *tool,
-                                  size_t n_ranks, void *arguments, struct gpnn_error *err)
+/* Runs the tool on the index of this rank's shard, which has all but the rows of others. */
+static enum gpnn_status run_tool(const struct cli *cli, struct gpnn_comm *comm,
+                                 struct gpnn_server *server, mpi_tool *tool, void *arguments,
+                                 struct gpnn_error *err)
 {
   const struct maker maker = {{make}, server};
-  char *operands[2] = {gpnn_shard_path(cli_operand(cli, 0), 0, "gpi"), NULL};
-  struct cli first = *cli;
+  const struct mpi mpi = {comm, server, &maker.of};
+  char *operands[2] = {gpnn_shard_path(cli_operand(cli, 0), comm->rank, "gpi"), NULL};
+  struct cli own = *cli;
   if (operands[0] == NULL) return gpnn_fail_memory(err, "for a shard");
   if (cli->n_operands > 1) operands[1] = cli->operands[1];
-  first.operands = operands;
-  enum gpnn_status status = tool(&first, &maker.of, n_ranks, arguments, err);
+  own.operands = operands;
+  enum gpnn_status status = tool(&own, &mpi, arguments, err);
   const struct gpnn_sharded_counts counts = gpnn_sharded_counts(server);
   if (status == GPNN_OK && counts.n_rows > 0)
     cli_note(cli, "%.3f ranks asked a row, and %.0f bytes sent",
@@ -72,7 +74,7 @@ static enum gpnn_status run_first(const struct cli *cli, struct gpnn_server *ser
   return status;
 }
 
-enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, void *arguments,
+enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, bool are_peers, void *arguments,
                            struct gpnn_error *err)
 {
   struct gpnn_comm comm;
@@ -82,11 +84,13 @@ enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, void *argument
   if (status != GPNN_OK) return mpi_end(&comm, status);
   status = gpnn_shard_open(&shard, &comm, cli_operand(cli, 0), err);
   if (status == GPNN_OK)
-    status = gpnn_comm_agree(&comm, gpnn_server_new(&server, &shard, cli->threads, err), err);
-  if (status == GPNN_OK && comm.rank > 0) gpnn_sharded_serve(server);
-  if (status == GPNN_OK && comm.rank == 0) {
-    status = run_first(cli, server, tool, comm.size, arguments, err);
-    gpnn_server_dismiss(server);
+    status =
+        gpnn_comm_agree(&comm, gpnn_server_new(&server, &shard, cli->threads, are_peers, err), err);
+  if (status == GPNN_OK && (are_peers || comm.rank == 0)) {
+    status = run_tool(cli, &comm, server, tool, arguments, err);
+    if (!are_peers) gpnn_server_dismiss(server);
+  } else if (status == GPNN_OK) {
+    gpnn_sharded_serve(server);
   }
   gpnn_server_free(server);
   gpnn_shard_close(&shard);

@@ -99,7 +99,9 @@ static enum gpnn_status write_number_names(struct run *r, size_t t, struct gpnn_
 static enum gpnn_status write_header(struct run *r, struct gpnn_error *err)
 {
   bool is_npy = gpnn_npy_text_is_wanted(r->cli->output);
-  if ((!source_has_header(&r->source) && !is_npy) || r->resume.n_rows > 0) return GPNN_OK;
+  bool is_further = r->a->part != NULL && !r->a->part->is_first;
+  if ((!source_has_header(&r->source) && !is_npy) || r->resume.n_rows > 0 || is_further)
+    return GPNN_OK;
   r->sink.at_start = true;
   enum gpnn_status status = source_write_names(&r->source, &r->sink, err);
   for (size_t t = 0; t < r->opened.n && status == GPNN_OK; t++)
@@ -439,6 +441,7 @@ static void release(struct run *r)
   free(r->counts);
   for (size_t i = 0; i < GPNN_PIPELINE_SLOTS; i++) batch_release(&r->batches[i]);
   source_release(&r->source);
+  free(r->told);
   open_release(&r->opened);
 }
 
@@ -448,6 +451,7 @@ enum gpnn_status predict_run(const struct cli *cli, void *arguments, struct gpnn
   enum gpnn_status status = prepare(&r, err);
   if (status == GPNN_OK) status = write_header(&r, err);
   if (status == GPNN_OK) status = predict_batches(&r, err);
+  if (status == GPNN_OK && r.a->part != NULL) status = parts_join(&r, err);
   /* What runs this tool may run it again for rows that are far, which then tells of drift. */
   if (status == GPNN_OK && r.a->names) status = checks_rows(&r, err);
   if (status == GPNN_OK) status = checks_drift(&r, err);

@@ -25,6 +25,21 @@ struct predict_plan {
   struct cli_probabilities intervals;
 };
 
+struct gpnn_table;
+
+/* One of several parts of a table, each predicted by another process into an output of its own,
+ * whose beginning is that of the first. */
+struct predict_part {
+  /* Lets the table, of which no row was read, be the part alone. */
+  enum gpnn_status (*take)(const struct predict_part *part, struct gpnn_table *table,
+                           struct gpnn_error *err);
+  /* Waits until all parts are predicted.  The first then gets the 'n' bytes that each of
+   * '*n_parts' gives, in their order, for the caller to free; the others none. */
+  enum gpnn_status (*gather)(const struct predict_part *part, size_t n, const void *own,
+                             unsigned char **all, size_t *n_parts, struct gpnn_error *err);
+  bool is_first;
+};
+
 struct predict_arguments {
   const char *params, *targets, *keep, *group, *max_distance, *cost;
   enum gpnn_precision precision;
@@ -46,6 +61,7 @@ struct predict_arguments {
   size_t most_cells;                       /* that these may be; 0: the usual */
   struct gpnn_grid_posterior_options grid; /* how one is predicted */
   const struct open_maker *maker;          /* of models; NULL: the usual */
+  const struct predict_part *part;         /* NULL: the whole table */
   /* predict_resolve() determines: */
   size_t batch_bytes; /* memory that a batch may take */
   bool needs_all;     /* all rows have to be one batch: they are drawn, or added up */

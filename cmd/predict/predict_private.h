@@ -45,6 +45,7 @@ struct run {
   struct gpnn_copies copies; /* rows of a table, to find training rows among them */
   struct gpnn_drift drift;   /* how the rows of a table are distributed */
   size_t n_done;
+  unsigned char *told; /* owned; what all parts of a table have told, which skipped rows borrow */
 };
 
 /* ---- what a table has to be like, and what is told of it (checks.c) -------------------------- */
@@ -103,6 +104,12 @@ GPNN_MUST_CHECK enum gpnn_status resume_note(struct run *run, size_t n_rows,
  * a later run may go on.  Returns 'status', or what this came to. */
 GPNN_MUST_CHECK enum gpnn_status resume_finish(struct run *run, enum gpnn_status status,
                                                struct gpnn_error *err);
+
+/* ---- tables in parts (parts.c) --------------------------------------------------------------- */
+
+/* Waits until the other parts are predicted.  The first process then knows what all know of their
+ * rows, and the others nothing. */
+GPNN_MUST_CHECK enum gpnn_status parts_join(struct run *run, struct gpnn_error *err);
 
 /* ---- where the index is a grid (grid.c) ------------------------------------------------------ */
 

@@ -64,6 +64,7 @@ enum gpnn_status source_table_open(struct source *s, struct gpnn_error *err)
 {
   enum gpnn_status status =
       open_table(s->cli, s->opened->dataset, cli_operand(s->cli, 1), &s->table, err);
+  if (status == GPNN_OK && s->a->part != NULL) status = s->a->part->take(s->a->part, s->table, err);
   s->skips_bad = s->a->skip_bad || gpnn_index_dataset(s->opened->index)->reading.skips_bad;
   if (status == GPNN_OK)
     status =

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/sha256.h"
@@ -20,6 +22,15 @@ char *gpnn_shard_path(const char *directory, size_t rank, const char *what)
   else
     snprintf(path, n, "%s/%zu.%s", directory, rank, what);
   return path;
+}
+
+enum gpnn_status gpnn_shard_folder(const char *directory, const char *target,
+                                   struct gpnn_error *err)
+{
+  if (access(target, F_OK) == 0) return gpnn_fail(err, GPNN_EIO, "%s: exists already", target);
+  if (mkdir(directory, 0777) == 0) return GPNN_OK;
+  if (errno != EEXIST) return gpnn_fail_errno(err, errno, "%s", directory);
+  return gpnn_fail(err, GPNN_EIO, "%s: of a run that was killed, or goes on: remove it", directory);
 }
 
 uint64_t gpnn_shard_checksum(uint64_t n, const uint64_t *number, const uint32_t *set)

@@ -45,6 +45,11 @@ enum { GPNN_SHARD_SAMPLE = 1 << 17 };
  * GPNN_SHARD_COMMON.  The caller frees it; NULL: not enough memory. */
 char *gpnn_shard_path(const char *directory, size_t rank, const char *what);
 
+/* Makes 'directory', which is to become 'target' when what is in it is whole.  GPNN_EIO: either
+ * exists, or the system refuses. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_shard_folder(const char *directory, const char *target,
+                                                   struct gpnn_error *err);
+
 /*
  * Deals the rows of 'dataset' to all ranks, and lets each write its shard with an exact search,
  * made by as many threads as 'options' says.  Each rank has the dataset, and of its rows those that

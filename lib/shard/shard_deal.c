@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -137,15 +136,9 @@ static enum gpnn_status write_sample(const struct dealing *dealing, const char *
   } else {
     rows.held_out = dealing->dataset->held_out;
   }
-  if (access(dealing->target, F_OK) == 0)
-    return gpnn_fail(err, GPNN_EIO, "%s: exists already", dealing->target);
-  if (mkdir(dealing->directory, 0777) != 0)
-    return errno != EEXIST
-               ? gpnn_fail_errno(err, errno, "%s", dealing->directory)
-               : gpnn_fail(err, GPNN_EIO, "%s: of a run that was killed, or goes on: remove it",
-                           dealing->directory);
-  enum gpnn_status status =
-      gpnn_index_make(path, &rows, NULL, dealing->options, dealing->watch, &search, err);
+  enum gpnn_status status = gpnn_shard_folder(dealing->directory, dealing->target, err);
+  if (status != GPNN_OK) return status;
+  status = gpnn_index_make(path, &rows, NULL, dealing->options, dealing->watch, &search, err);
   if (status == GPNN_OK)
     gpnn_search_free(search);
   else

@@ -11,7 +11,7 @@ enum { MOST_TASKS = 64 };
 
 enum kind { DISMISS, MAKE, PREDICT, RELEASE };
 
-/* What rank 0 asks for; what comes with it follows. */
+/* What rank 0, or one of several peers, asks for; what comes with it follows. */
 struct order {
   enum kind kind;
   size_t task;
@@ -26,17 +26,25 @@ struct order {
 struct gpnn_server {
   struct gpnn_shard *shard; /* borrowed */
   int threads;
+  struct order *board;                      /* owned; of peers: what each asks for */
+  struct gpnn_error failure;                /* of peers: what they have failed with */
+  bool has_left;                            /* a peer: all have predicted their rows */
   struct gpnn_shard_task tasks[MOST_TASKS]; /* those without parameters are free */
   struct gpnn_sharded_counts counts;
 };
 
 enum gpnn_status gpnn_server_new(struct gpnn_server **server, struct gpnn_shard *shard, int threads,
-                                 struct gpnn_error *err)
+                                 bool are_peers, struct gpnn_error *err)
 {
-  *server = calloc(1, sizeof **server);
-  if (*server == NULL) return gpnn_fail_memory(err, "for shards");
-  (*server)->shard = shard;
-  (*server)->threads = threads;
+  struct gpnn_server *new = calloc(1, sizeof *new);
+  if (new != NULL && are_peers) new->board = calloc(shard->comm->size, sizeof *new->board);
+  if (new == NULL || (are_peers && new->board == NULL)) {
+    free(new);
+    return gpnn_fail_memory(err, "for shards");
+  }
+  new->shard = shard;
+  new->threads = threads;
+  *server = new;
   return GPNN_OK;
 }
 
@@ -44,6 +52,7 @@ void gpnn_server_free(struct gpnn_server *server)
 {
   for (size_t i = 0; server != NULL && i < MOST_TASKS; i++)
     gpnn_shard_task_release(&server->tasks[i]);
+  if (server != NULL) free(server->board);
   free(server);
 }
 
@@ -122,13 +131,79 @@ void gpnn_server_dismiss(struct gpnn_server *server)
   gpnn_comm_broadcast(server->shard->comm, 0, &order, sizeof order);
 }
 
-/* ---- the model of rank 0 ----------------------------------------------------------------------
- */
+/* ---- peers --------------------------------------------------------------------------------- */
+
+/* Keeps what all ranks have failed with. */
+static enum gpnn_status note(struct gpnn_server *server, enum gpnn_status status,
+                             const struct gpnn_error *err)
+{
+  if (status != GPNN_OK) server->failure = *err;
+  return status;
+}
+
+enum gpnn_status gpnn_server_agree(struct gpnn_server *server, enum gpnn_status status,
+                                   struct gpnn_error *err)
+{
+  if (server->failure.status == GPNN_OK)
+    return note(server, gpnn_comm_agree(server->shard->comm, status, err), err);
+  *err = server->failure;
+  return err->status;
+}
+
+/* Learns what peers ask for, unless one of them fails: that of the first who asks to predict, or
+ * nothing. */
+static enum gpnn_status meet(struct gpnn_server *server, enum gpnn_status status,
+                             const struct order *own, struct order *wanted, struct gpnn_error *err)
+{
+  struct gpnn_comm *comm = server->shard->comm;
+  status = gpnn_server_agree(server, status, err);
+  if (status != GPNN_OK) return status;
+  gpnn_comm_share(comm, own, sizeof *own, server->board);
+  *wanted = *own;
+  for (size_t r = 0; r < comm->size && wanted->kind != PREDICT; r++) *wanted = server->board[r];
+  return GPNN_OK;
+}
+
+enum gpnn_status gpnn_server_leave(struct gpnn_server *server, enum gpnn_status status,
+                                   struct gpnn_error *err)
+{
+  const struct order none = {.kind = DISMISS};
+  struct order wanted = {.kind = PREDICT};
+  if (server->has_left) return gpnn_server_agree(server, status, err);
+  while (wanted.kind == PREDICT) {
+    const struct gpnn_query no_rows = {.n = 0};
+    struct gpnn_latent latent = {.mean = NULL};
+    struct gpnn_counts counts = {.n_rows = 0};
+    status = meet(server, status, &none, &wanted, err);
+    if (status == GPNN_OK && wanted.kind == PREDICT)
+      status = note(server, predict(server, &wanted, &no_rows, &latent, &counts, err), err);
+    if (status != GPNN_OK) return status;
+  }
+  server->has_left = true;
+  return GPNN_OK;
+}
+
+/* ---- the model ------------------------------------------------------------------------------ */
 
 struct sharded {
   struct gpnn_server *server;
   size_t task;
 };
+
+/* Predicts by all ranks, and by peers what others of them have as well. */
+static enum gpnn_status ask(struct gpnn_server *server, const struct order *order,
+                            const struct gpnn_query *query, struct gpnn_latent *latent,
+                            struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  struct order wanted = *order;
+  if (server->board == NULL) {
+    gpnn_comm_broadcast(server->shard->comm, 0, &wanted, sizeof wanted);
+    return predict(server, &wanted, query, latent, counts, err);
+  }
+  enum gpnn_status status = meet(server, GPNN_OK, order, &wanted, err);
+  if (status != GPNN_OK) return status;
+  return note(server, predict(server, &wanted, query, latent, counts, err), err);
+}
 
 static enum gpnn_status sharded_predict(const void *state, const struct gpnn_query *query,
                                         const struct gpnn_latent *latent,
@@ -148,8 +223,7 @@ static enum gpnn_status sharded_predict(const void *state, const struct gpnn_que
   for (unsigned a = 0; a < GPNN_SHARD_ARRAYS; a++)
     if (*arrays[a] != NULL) order.wanted |= 1U << a;
   if (query->n == 0) return GPNN_OK;
-  gpnn_comm_broadcast(sharded->server->shard->comm, 0, &order, sizeof order);
-  return predict(sharded->server, &order, query, &to, counts, err);
+  return ask(sharded->server, &order, query, &to, counts, err);
 }
 
 static size_t sharded_neighbours(const void *state, size_t channel)
@@ -164,9 +238,23 @@ static void sharded_free(void *state)
   struct sharded *sharded = state;
   if (sharded == NULL) return;
   struct order order = {.kind = RELEASE, .task = sharded->task};
-  gpnn_comm_broadcast(sharded->server->shard->comm, 0, &order, sizeof order);
-  gpnn_shard_task_release(&sharded->server->tasks[sharded->task]);
+  if (sharded->server->board == NULL) { /* or else others may still need it */
+    gpnn_comm_broadcast(sharded->server->shard->comm, 0, &order, sizeof order);
+    gpnn_shard_task_release(&sharded->server->tasks[sharded->task]);
+  }
   free(sharded);
+}
+
+/* Makes a model by all ranks, which peers do at the same time. */
+static enum gpnn_status begin_make(struct gpnn_server *server, struct order *order,
+                                   const char *text, struct gpnn_error *err)
+{
+  if (server->board == NULL) {
+    gpnn_comm_broadcast(server->shard->comm, 0, order, sizeof *order);
+    return make(server, order, text, err);
+  }
+  enum gpnn_status status = gpnn_server_agree(server, GPNN_OK, err);
+  return status == GPNN_OK ? note(server, make(server, order, text, err), err) : status;
 }
 
 /* Lets all ranks make the model of these parameters. */
@@ -185,12 +273,10 @@ static enum gpnn_status order_make(struct gpnn_server *server, const struct gpnn
   if (status == GPNN_OK) status = gpnn_parameters_write(channel->parameters, 1, memory, err);
   if (status == GPNN_OK) {
     const char *text = gpnn_output_memory(memory, &order.length);
-    if (text == NULL) {
+    if (text == NULL)
       status = gpnn_fail_memory(err, "for the parameters");
-    } else {
-      gpnn_comm_broadcast(server->shard->comm, 0, &order, sizeof order);
-      status = make(server, &order, text, err);
-    }
+    else
+      status = begin_make(server, &order, text, err);
   }
   gpnn_output_abandon(memory);
   *task = order.task;

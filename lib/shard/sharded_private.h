@@ -1,6 +1,6 @@
 /*
- * sharded_private: what a server is made of.  sharded.c has the models and the orders that rank 0
- * gives; sharded_task.c what a rank keeps of a model; sharded_boxes.c where ranks have
+ * sharded_private: what a server is made of.  sharded.c has the models and the orders that ranks
+ * give or agree on; sharded_task.c what a rank keeps of a model; sharded_boxes.c where ranks have
  * rows; sharded_predict.c who does what of a batch, and sharded_solve.c what a rank solves.
  */
 #ifndef GPNN_SHARD_SHARDED_PRIVATE_H

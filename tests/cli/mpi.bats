@@ -227,6 +227,64 @@ CASES
   grep -qE '^gpnn-mpi: [12]\.[0-9]+ ranks asked a row, and [0-9]+ bytes sent$' err.txt
 }
 
+@test "each rank predicts a part of a table, and the parts are the bytes of one machine" {
+  zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 30 == 0' >train.tsv
+  zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 7 == 3' >whole.tsv
+  sed '1s/\([a-z]*\)/"\1"/; 2000s/^[^\t]*/x/; 2200s/$/\t1/' whole.tsv >bad.tsv
+  sed '1d; s/\t/,/g' whole.tsv | head -c -1 >torn.csv
+  sed 2q whole.tsv >short.tsv
+  sed 1q whole.tsv >empty.tsv
+  gpnn-index -q --recall 1 -o one.gpi train.tsv
+  gpnn-fit -q --effort fast -o t.par one.gpi
+  for r in 1 2 3 8; do
+    rm -rf shards
+    ranks $r index -q -o shards train.tsv
+    for words in '--interval 0.9 whole.tsv' '--skip-bad --append bad.tsv' '--no-header torn.csv' \
+      short.tsv empty.tsv '--batch 10 --threads 2 whole.tsv'; do
+      # shellcheck disable=SC2086
+      gpnn-predict -p t.par one.gpi $words 2>one.err | cat >one.tsv
+      # shellcheck disable=SC2086
+      ranks $r predict -p t.par --shards -o parts/ shards $words 2>err.txt
+      cat parts/part-* | cmp one.tsv - || complain "$r ranks: $words"
+      assert_equal "$(find parts -type f | wc -l)" $r
+      sed 's/gpnn-predict:/gpnn-mpi:/' one.err | grep -v 'gpnn-fit' | diff - <(said err.txt || :)
+      rm -r parts
+    done
+  done
+}
+
+@test "where a part cannot be predicted there is no folder, and lines are those of the table" {
+  make_model 300 900 30 8
+  ranks 4 index -q -o shards train.tsv
+  sed '700s/^[^\t]*/x/' test.tsv >bad.tsv
+  sed '700s/^[^\t]*/"1"/' test.tsv >quoted.tsv
+  gzip -k test.tsv
+  while read -r code words; do
+    status=0
+    # shellcheck disable=SC2086
+    ranks 4 predict -p t.par --shards -o parts shards $words 2>err.txt </dev/null || status=$?
+    assert_equal "$status" "$code"
+    said err.txt | sed 's/ on [^:]*:/:/'
+    [[ ! -e parts && ! -e parts.part ]]
+  done >told.txt <<'CASES'
+1 bad.tsv
+1 --skip-bad --fail-on-na 0 bad.tsv
+2 quoted.tsv
+2 test.tsv.gz
+1 none.tsv
+CASES
+  diff - told.txt <<'TOLD'
+gpnn-mpi: rank 3: bad.tsv:700: column 'x1': not a number: "x"
+gpnn-mpi: rank 0: bad.tsv: 1 of 900 rows have no prediction, and --fail-on-na allows 0 %: column 'x1': not a number in 1 row, as "x" (line 700)
+gpnn-mpi: rank 0: quoted.tsv: has quotes, within which lines may end: predict it without --shards
+gpnn-mpi: rank 0: test.tsv.gz: no plain file of text, of which --shards lets each rank read a part
+gpnn-mpi: rank 0: none.tsv: cannot be opened: No such file or directory
+TOLD
+  mkdir parts
+  ! ranks 4 predict -q -p t.par --shards -o parts shards test.tsv 2>err.txt || complain 'it went on'
+  [[ $(said err.txt) == *'parts: exists already' ]]
+}
+
 @test "without mpirun there is one rank" {
   make_model 100 20 10 8
   gpnn-mpi index -q -o shards train.tsv
@@ -449,6 +507,11 @@ C
   refuse '--samples is for gpnn-predict' predict --samples 2 -p t.par shards test.tsv
   refuse '--loo is for gpnn-calibrate' calibrate --loo -p t.par shards
   refuse '--atom auto is for gpnn-calibrate' calibrate --atom auto -p t.par shards
+  refuse '--shards needs -o DIR' predict --shards -p t.par shards test.tsv
+  refuse '--shards needs -p FILE' predict --shards -o new shards test.tsv
+  refuse '--shards needs the name of a table' predict --shards -o new -p t.par shards
+  refuse '--shards predicts parts of a table: give it or --resume' \
+    predict --shards --resume -o new -p t.par shards test.tsv
   refuse '30 held-out rows are too few to calibrate on' calibrate -p t.par shards
   refuse 'is a directory' index -q -o shards train.tsv
   refuse '3 rows are too few for 2 ranks' index -q --calibration-rows 297 -o new train.tsv

@@ -89,7 +89,7 @@ static void predict_shards(struct gpnn_comm *comm, void *context)
   struct gpnn_server *server = NULL;
   struct gpnn_error *err = &run->told[comm->rank];
   enum gpnn_status status = gpnn_shard_open(&shard, comm, run->folder, err);
-  if (status == GPNN_OK) status = gpnn_server_new(&server, &shard, 1, err);
+  if (status == GPNN_OK) status = gpnn_server_new(&server, &shard, 1, false, err);
   if (status == GPNN_OK && comm->rank > 0) gpnn_sharded_serve(server);
   if (status == GPNN_OK && comm->rank == 0) {
     status = predict(run, shard.dataset, server, err);
@@ -293,6 +293,95 @@ static void predictions_do_not_depend_on_ranks(void **state)
   }
 }
 
+/* Ranks that are peers. */
+struct peers_run {
+  struct run run;
+  size_t fails; /* this rank does, after its first batch; RANKS_MOST: none */
+};
+
+/* Predicts rows of run->x, one more a rank than of the rank before, in batches of two. */
+static enum gpnn_status predict_own(struct run *run, size_t rank, size_t fails,
+                                    const struct gpnn_model *model, struct gpnn_error *err)
+{
+  struct gpnn_counts counts = {0};
+  enum gpnn_status status = GPNN_OK;
+  for (size_t i = 0, n; i <= rank && status == GPNN_OK; i += n) {
+    size_t first = rank * (rank + 1) / 2 + i;
+    n = rank + 1 - i < 2 ? 1 : 2;
+    const struct gpnn_query query = {.n = n, .x = run->x + 3 * first};
+    const struct gpnn_latent latent = {.mean = run->mean + first,
+                                       .variance = run->variance + first,
+                                       .misfit = run->misfit + first,
+                                       .nearest = run->nearest + first};
+    status = gpnn_model_predict(model, &query, &latent, &counts, err);
+    if (rank == fails) return gpnn_fail(err, GPNN_EDATA, "row %zu is bad", first);
+  }
+  return status;
+}
+
+static void predict_as_peer(struct gpnn_comm *comm, void *context)
+{
+  struct peers_run *peers = context;
+  struct run *run = &peers->run;
+  struct gpnn_shard shard = {.comm = NULL};
+  struct gpnn_server *server = NULL;
+  struct gpnn_model *model = NULL;
+  struct gpnn_parameters *parameters = NULL;
+  struct gpnn_channel channel;
+  const struct gpnn_model_options options = {.threads = 1};
+  struct gpnn_error *err = &run->told[comm->rank];
+  size_t n = 0;
+  bool other;
+  enum gpnn_status status = gpnn_shard_open(&shard, comm, run->folder, err);
+  if (status == GPNN_OK) status = gpnn_server_new(&server, &shard, 1, true, err);
+  if (status == GPNN_OK)
+    status = gpnn_parameters_read_text(&parameters, &n, "text", run->parameters,
+                                       strlen(run->parameters), err);
+  if (status == GPNN_OK)
+    status = gpnn_channels_find(shard.dataset, 1, parameters, &channel, &other, err);
+  if (status == GPNN_OK) status = gpnn_sharded_new(&model, server, 1, &channel, &options, err);
+  if (status == GPNN_OK) status = predict_own(run, comm->rank, peers->fails, model, err);
+  gpnn_model_free(model);
+  status = gpnn_server_leave(server, status, err);
+  if (comm->rank == 0) run->asked = (double)gpnn_sharded_counts(server).n_rows;
+  run->status[comm->rank] = status;
+  gpnn_parameters_free(parameters, n);
+  gpnn_server_free(server);
+  gpnn_shard_close(&shard);
+}
+
+static void peers_predict_rows_of_their_own(void **state)
+{
+  (void)state;
+  enum { RANKS = 4 };
+  const size_t n = RANKS * (RANKS + 1) / 2;
+  struct peers_run peers;
+  struct run alone, *run = &peers.run;
+  run_init(run, RANKS, &plain);
+  run->parameters = "kernel\texp\nlengthscale\t0.5\nkernelscale\t1\nnoise\t0.001\nneighbours\t12\n";
+  ranks_run(RANKS, deal, run);
+  alone = *run;
+  assert_ok(predict(&alone, run->dataset, NULL, &err));
+  peers.fails = RANKS_MOST;
+  ranks_run(RANKS, predict_as_peer, &peers);
+  for (size_t r = 0; r < RANKS; r++) assert_int_equal(run->status[r], GPNN_OK);
+  assert_memory_equal(run->mean, alone.mean, n * sizeof *run->mean);
+  assert_memory_equal(run->variance, alone.variance, n * sizeof *run->variance);
+  assert_memory_equal(run->nearest, alone.nearest, n * sizeof *run->nearest);
+  assert_true(run->asked == (double)n);
+  for (peers.fails = 0; peers.fails < RANKS; peers.fails++) {
+    char text[64];
+    snprintf(text, sizeof text, "rank %zu on ", peers.fails);
+    ranks_run(RANKS, predict_as_peer, &peers);
+    for (size_t r = 0; r < RANKS; r++) {
+      assert_int_equal(run->status[r], GPNN_EDATA);
+      assert_non_null(strstr(run->told[r].text, text));
+      assert_non_null(strstr(run->told[r].text, " is bad"));
+    }
+  }
+  run_release(run, RANKS);
+}
+
 /* Where neighbours lead far beyond themselves, a mean is bounded by the targets of all rows, though
  * few of these are neighbours of rows that are asked about alone. */
 static void the_bound_is_that_of_the_rows_of_all_ranks(void **state)
@@ -362,6 +451,7 @@ int main(void)
       cmocka_unit_test(rows_are_dealt_with_all_that_belongs_to_them),
       cmocka_unit_test(rows_to_estimate_from_are_those_of_one_machine),
       cmocka_unit_test(predictions_do_not_depend_on_ranks),
+      cmocka_unit_test(peers_predict_rows_of_their_own),
       cmocka_unit_test(the_bound_is_that_of_the_rows_of_all_ranks),
       cmocka_unit_test(what_shards_cannot_have_is_refused_on_all_ranks),
       cmocka_unit_test(shards_of_another_number_of_ranks_are_refused),
