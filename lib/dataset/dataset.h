@@ -166,6 +166,8 @@ struct gpnn_dataset {
   const double *observed; /* n: the targets, standardised, where 'y' and 'noise' are pseudo-targets
                              and their noise (dataset/transformed.h), which 'calibration_y' and
                              'scaling' are not about; NULL: 'y' has the targets */
+  const double *class_share; /* gpnn_dataset_n_classes(): the shares (likelihood/categorical.h) in
+                                all rows, of which these are some; NULL: these are all */
 };
 
 /* How many targets there are, and the view of target 't' of them, from 0, which is valid as long as

@@ -10,10 +10,10 @@ static const double sharpness = 20;
 
 void gpnn_categorical_shares(size_t n_classes, size_t n, const double *y, double *share)
 {
-  double whole = (double)n + 0.5 * (double)n_classes;
-  for (size_t c = 0; c < n_classes; c++) share[c] = 0.5;
+  for (size_t c = 0; c < n_classes; c++) share[c] = 0;
   for (size_t i = 0; i < n; i++) share[(size_t)y[i]] += 1;
-  for (size_t c = 0; c < n_classes; c++) share[c] /= whole;
+  for (size_t c = 0; c < n_classes; c++)
+    share[c] = gpnn_categorical_share(n_classes, (double)n, share[c]);
 }
 
 /* q_c(h) for a class of share 'share'. */

@@ -49,6 +49,12 @@ struct gpnn_categorical_slopes {
  * which is never 0. */
 void gpnn_categorical_shares(size_t n_classes, size_t n, const double *y, double *share);
 
+/* That of a class of which there are 'count' among 'n' rows. */
+static inline double gpnn_categorical_share(size_t n_classes, double n, double count)
+{
+  return (count + 0.5) / (n + 0.5 * (double)n_classes);
+}
+
 /* Writes the n probabilities of a row to 'p', which may be 'h' itself; their sum is 1 but for
  * rounding.  'v' >= 0. */
 void gpnn_categorical_probabilities(const struct gpnn_categorical *categorical, const double *h,

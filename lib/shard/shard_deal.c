@@ -38,13 +38,12 @@ static enum gpnn_status check(const struct dealing *dealing, struct gpnn_error *
 {
   const struct gpnn_dataset *dataset = dealing->dataset;
   const struct gpnn_schema *schema = &dataset->schema;
-  const char *what = dataset->n_more > 0                   ? "several targets"
-                     : gpnn_dataset_n_classes(dataset) > 0 ? "classes"
-                     : dataset->lacks != NULL              ? "rows that lack inputs"
-                     : schema->n_effects > 0               ? "effects of groups"
-                     : schema->has_by                      ? "groups of rows (--by)"
-                     : schema->has_id                      ? "ids of rows (--id)"
-                                                           : NULL;
+  const char *what = dataset->n_more > 0      ? "several targets"
+                     : dataset->lacks != NULL ? "rows that lack inputs"
+                     : schema->n_effects > 0  ? "effects of groups"
+                     : schema->has_by         ? "groups of rows (--by)"
+                     : schema->has_id         ? "ids of rows (--id)"
+                                              : NULL;
   const char *instead =
       dataset->lacks != NULL ? "leave them out by --missing drop --skip-bad, or " : "";
   if (what != NULL)

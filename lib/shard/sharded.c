@@ -93,16 +93,17 @@ static enum gpnn_status make(struct gpnn_server *server, const struct order *ord
   return status;
 }
 
-/* 'query' and 'latent' are those of this rank's rows, of which there may be none. */
+/* 'query', 'latent' and 'p' are those of this rank's rows, of which there may be none. */
 static enum gpnn_status predict(struct gpnn_server *server, const struct order *order,
                                 const struct gpnn_query *query, struct gpnn_latent *latent,
-                                struct gpnn_counts *counts, struct gpnn_error *err)
+                                double *p, struct gpnn_counts *counts, struct gpnn_error *err)
 {
   const struct gpnn_shard_batch batch = {.n = query->n,
                                          .x = query->x,
                                          .regressors = query->regressors,
                                          .n_regressors = order->n_regressors,
                                          .wanted = order->wanted,
+                                         .p = p,
                                          .atom = order->atom};
   return gpnn_shard_predict(&server->tasks[order->task], &batch, latent, counts, &server->counts,
                             err);
@@ -119,7 +120,8 @@ void gpnn_sharded_serve(struct gpnn_server *server)
     enum gpnn_status status = GPNN_OK;
     gpnn_comm_broadcast(server->shard->comm, 0, &order, sizeof order);
     if (order.kind == MAKE) status = make(server, &order, NULL, &err);
-    if (order.kind == PREDICT) status = predict(server, &order, &none, &latent, &counts, &err);
+    if (order.kind == PREDICT)
+      status = predict(server, &order, &none, &latent, NULL, &counts, &err);
     if (order.kind == RELEASE) gpnn_shard_task_release(&server->tasks[order.task]);
     (void)status;
   }
@@ -176,7 +178,7 @@ enum gpnn_status gpnn_server_leave(struct gpnn_server *server, enum gpnn_status 
     struct gpnn_counts counts = {.n_rows = 0};
     status = meet(server, status, &none, &wanted, err);
     if (status == GPNN_OK && wanted.kind == PREDICT)
-      status = note(server, predict(server, &wanted, &no_rows, &latent, &counts, err), err);
+      status = note(server, predict(server, &wanted, &no_rows, &latent, NULL, &counts, err), err);
     if (status != GPNN_OK) return status;
   }
   server->has_left = true;
@@ -192,30 +194,31 @@ struct sharded {
 
 /* Predicts by all ranks, and by peers what others of them have as well. */
 static enum gpnn_status ask(struct gpnn_server *server, const struct order *order,
-                            const struct gpnn_query *query, struct gpnn_latent *latent,
+                            const struct gpnn_query *query, struct gpnn_latent *latent, double *p,
                             struct gpnn_counts *counts, struct gpnn_error *err)
 {
   struct order wanted = *order;
   if (server->board == NULL) {
     gpnn_comm_broadcast(server->shard->comm, 0, &wanted, sizeof wanted);
-    return predict(server, &wanted, query, latent, counts, err);
+    return predict(server, &wanted, query, latent, p, counts, err);
   }
   enum gpnn_status status = meet(server, GPNN_OK, order, &wanted, err);
   if (status != GPNN_OK) return status;
-  return note(server, predict(server, &wanted, query, latent, counts, err), err);
+  return note(server, predict(server, &wanted, query, latent, p, counts, err), err);
 }
 
-static enum gpnn_status sharded_predict(const void *state, const struct gpnn_query *query,
-                                        const struct gpnn_latent *latent,
-                                        struct gpnn_counts *counts, struct gpnn_error *err)
+/* Predicts the arrays of 'latent', and probabilities unless 'p' is NULL. */
+static enum gpnn_status predict_rows(const struct sharded *sharded, const struct gpnn_query *query,
+                                     const struct gpnn_latent *latent, double *p,
+                                     struct gpnn_counts *counts, struct gpnn_error *err)
 {
-  const struct sharded *sharded = state;
   const struct gpnn_dataset *data = sharded->server->tasks[sharded->task].channel.dataset;
   struct gpnn_latent to = *latent;
   double **arrays[GPNN_SHARD_ARRAYS];
   struct order order = {.kind = PREDICT,
                         .task = sharded->task,
                         .n_regressors = query->regressors == NULL ? 0 : data->n_regressors,
+                        .wanted = p == NULL ? 0 : GPNN_SHARD_CLASSES,
                         .atom = latent->atom == NULL ? 0 : *latent->atom};
   if (query->self != NULL || query->group != NULL || query->candidates != NULL)
     return gpnn_fail(err, GPNN_EINVAL, "shards cannot leave training rows out");
@@ -223,7 +226,28 @@ static enum gpnn_status sharded_predict(const void *state, const struct gpnn_que
   for (unsigned a = 0; a < GPNN_SHARD_ARRAYS; a++)
     if (*arrays[a] != NULL) order.wanted |= 1U << a;
   if (query->n == 0) return GPNN_OK;
-  return ask(sharded->server, &order, query, &to, counts, err);
+  return ask(sharded->server, &order, query, &to, p, counts, err);
+}
+
+static enum gpnn_status sharded_predict(const void *state, const struct gpnn_query *query,
+                                        const struct gpnn_latent *latent,
+                                        struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  return predict_rows(state, query, latent, NULL, counts, err);
+}
+
+/* What is predicted from no training row, this rank knows by itself. */
+static enum gpnn_status sharded_classify(const void *state, size_t channel,
+                                         const struct gpnn_query *query, double *p, double *nearest,
+                                         struct gpnn_counts *counts, struct gpnn_error *err)
+{
+  const struct sharded *sharded = state;
+  const struct gpnn_latent latent = {.nearest = nearest};
+  bool has_none = query->candidates != NULL && query->n == 1 && query->candidates[0] < 0;
+  (void)channel; /* there is one */
+  if (!has_none) return predict_rows(sharded, query, &latent, p, counts, err);
+  return gpnn_shard_classify_none(&sharded->server->tasks[sharded->task], query, p, nearest, counts,
+                                  err);
 }
 
 static size_t sharded_neighbours(const void *state, size_t channel)
@@ -316,6 +340,7 @@ static enum gpnn_status sharded_with(const void *state, const struct gpnn_channe
 
 static const struct gpnn_model_ops sharded_ops = {.with = sharded_with,
                                                   .predict = sharded_predict,
+                                                  .classify = sharded_classify,
                                                   .neighbours = sharded_neighbours,
                                                   .free = sharded_free};
 

@@ -371,18 +371,21 @@ struct told {
 static enum gpnn_status answer(struct work *work, struct gpnn_counts *counts,
                                struct gpnn_error *err)
 {
-  size_t n_arrays = gpnn_shard_count_arrays(work->batch->wanted);
+  size_t n_arrays = gpnn_shard_n_arrays(work->batch->wanted);
+  size_t n_classes = gpnn_shard_n_classes(work->task, work->batch->wanted);
   struct gpnn_shard_solved solved = {.n = 0};
   enum gpnn_status status = gpnn_shard_solve(work->task, work->batch, work->comm->size,
                                              work->receive, &solved, counts, err);
   for (size_t q = 0; q < solved.n && status == GPNN_OK; q++) {
-    double *to = append(work, solved.home[q], 1 + n_arrays);
+    double *to = append(work, solved.home[q], 1 + n_arrays + n_classes);
     if (to == NULL) {
       status = gpnn_fail_memory(err, "for predictions");
       break;
     }
     *to++ = (double)solved.index[q];
-    for (size_t a = 0; a < n_arrays; a++) to[a] = solved.values[a * solved.n + q];
+    for (size_t a = 0; a < n_arrays; a++) *to++ = solved.values[a * solved.n + q];
+    for (size_t c = 0; c < n_classes; c++)
+      to[c] = solved.values[n_arrays * solved.n + q * n_classes + c];
   }
   gpnn_arrays_free(solved.arrays);
   gpnn_messages_release(work->comm->size, work->receive);
@@ -392,7 +395,8 @@ static enum gpnn_status answer(struct work *work, struct gpnn_counts *counts,
 /* Puts what all ranks have solved where it belongs. */
 static void scatter(struct work *work, struct gpnn_latent *latent)
 {
-  size_t width = 1 + gpnn_shard_count_arrays(work->batch->wanted);
+  size_t n_classes = gpnn_shard_n_classes(work->task, work->batch->wanted);
+  size_t width = 1 + gpnn_shard_n_arrays(work->batch->wanted) + n_classes;
   double **arrays[GPNN_SHARD_ARRAYS];
   gpnn_shard_latent_arrays(latent, arrays);
   for (size_t r = 0; r < work->comm->size; r++) {
@@ -402,6 +406,7 @@ static void scatter(struct work *work, struct gpnn_latent *latent)
       size_t i = (size_t)*from++;
       for (size_t a = 0; a < GPNN_SHARD_ARRAYS; a++)
         if (work->batch->wanted >> a & 1U) (*arrays[a])[i] = *from++;
+      for (size_t c = 0; c < n_classes; c++) work->batch->p[i * n_classes + c] = *from++;
     }
   }
 }

@@ -24,7 +24,9 @@ struct gpnn_shard_task {
   struct gpnn_shard *shard;             /* borrowed */
   struct gpnn_parameters *parameters;   /* owned; those of the one channel */
   struct gpnn_transformed *transformed; /* owned; NULL: the target is not */
-  struct gpnn_channel channel;          /* of this rank's rows */
+  struct gpnn_dataset seen;             /* this rank's rows, with what is known of all */
+  double *class_share;                  /* owned; NULL: there are no classes */
+  struct gpnn_channel channel;          /* of those */
   struct gpnn_model_options options;
   size_t n_metrics;
   struct gpnn_shard_metric *metrics; /* owned; one for each member */
@@ -41,15 +43,20 @@ struct gpnn_shard_batch {
   size_t n;
   const double *x, *regressors; /* as in struct gpnn_query */
   size_t n_regressors;          /* 0: they are not used */
-  unsigned wanted;              /* bits, in the order of gpnn_shard_latent_arrays() */
+  unsigned wanted;              /* bits, in the order of gpnn_shard_latent_arrays(), or
+                                   GPNN_SHARD_CLASSES */
+  double *p;                    /* n by classes: where their probabilities go */
   double atom;                  /* if a share is wanted */
 };
 
-enum { GPNN_SHARD_ARRAYS = 6 };
+enum { GPNN_SHARD_ARRAYS = 6, GPNN_SHARD_CLASSES = 1 << GPNN_SHARD_ARRAYS };
 
 /* The arrays of 'latent' that models of nearest rows can fill. */
 void gpnn_shard_latent_arrays(struct gpnn_latent *latent, double **arrays[GPNN_SHARD_ARRAYS]);
-size_t gpnn_shard_count_arrays(unsigned wanted);
+
+/* How many of these are wanted, and how many numbers of a row after them: probabilities. */
+size_t gpnn_shard_n_arrays(unsigned wanted);
+size_t gpnn_shard_n_classes(const struct gpnn_shard_task *task, unsigned wanted);
 
 /* Makes a task by all ranks at once, from 'length' bytes of text of its parameters.  Zeroed tasks
  * may be released. */
@@ -116,11 +123,18 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_shard_unite(const struct gpnn_shard_task *
                                                   const struct gpnn_message *messages,
                                                   struct gpnn_rows *rows, struct gpnn_error *err);
 
+/* As gpnn_model_classify(), of a query whose rows have no candidates. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_shard_classify_none(const struct gpnn_shard_task *task,
+                                                          const struct gpnn_query *query, double *p,
+                                                          double *nearest,
+                                                          struct gpnn_counts *counts,
+                                                          struct gpnn_error *err);
+
 /* What comes of the rows that a rank solves. */
 struct gpnn_shard_solved {
   size_t n;
   size_t *home, *index;       /* n: the rank that is their home, their number there */
-  double *values;             /* of each array that is wanted n */
+  double *values;             /* of each array that is wanted n; then n by classes */
   struct gpnn_arrays *arrays; /* owned: those above */
 };
 

@@ -207,11 +207,16 @@ void gpnn_shard_latent_arrays(struct gpnn_latent *latent, double **arrays[GPNN_S
   arrays[5] = &latent->share;
 }
 
-size_t gpnn_shard_count_arrays(unsigned wanted)
+size_t gpnn_shard_n_arrays(unsigned wanted)
 {
   size_t n = 0;
-  for (; wanted != 0; wanted >>= 1) n += wanted & 1U;
+  for (unsigned a = 0; a < GPNN_SHARD_ARRAYS; a++) n += wanted >> a & 1U;
   return n;
+}
+
+size_t gpnn_shard_n_classes(const struct gpnn_shard_task *task, unsigned wanted)
+{
+  return (wanted & GPNN_SHARD_CLASSES) != 0 ? gpnn_dataset_n_classes(&task->seen) : 0;
 }
 
 /* Takes the rows to solve out of the messages, in the order of ranks. */
@@ -220,11 +225,12 @@ static enum gpnn_status take_queries(struct work *work, struct gpnn_error *err)
   struct gpnn_shard_solved *solved = work->solved;
   size_t d = work->task->channel.dataset->d, p = work->batch->n_regressors, at = 0;
   size_t width = gpnn_rows_width(work->task->channel.dataset), n = 0;
-  size_t n_arrays = gpnn_shard_count_arrays(work->batch->wanted);
+  size_t n_values = gpnn_shard_n_arrays(work->batch->wanted) +
+                    gpnn_shard_n_classes(work->task, work->batch->wanted);
   for (size_t r = 0; r < work->n_messages; r++)
     n += open_parcel(&work->messages[r], width).n.n_queries;
   solved->arrays = GPNN_ARRAYS(GPNN_ARRAY(solved->home, n, 1), GPNN_ARRAY(solved->index, n, 1),
-                               GPNN_ARRAY(solved->values, n, n_arrays),
+                               GPNN_ARRAY(solved->values, n, n_values),
                                GPNN_ARRAY(work->base, work->n_messages, 1),
                                GPNN_ARRAY(work->x, n, d), GPNN_ARRAY(work->regressors, n, p));
   if (solved->arrays == NULL) return gpnn_fail_memory(err, "for rows to predict");
@@ -272,7 +278,10 @@ static enum gpnn_status solve(struct work *work, struct gpnn_counts *counts, str
   } else if (status == GPNN_OK) {
     status = gpnn_model_new(&model, 1, &channel, &task->options, err);
   }
-  if (status == GPNN_OK) status = gpnn_model_predict(model, &query, &latent, counts, err);
+  if (status == GPNN_OK)
+    status = gpnn_shard_n_classes(task, work->batch->wanted) > 0
+                 ? gpnn_model_classify(model, 0, &query, values, latent.nearest, counts, err)
+                 : gpnn_model_predict(model, &query, &latent, counts, err);
   gpnn_model_free(model);
   gpnn_rows_release(&rows);
   free(candidates);
@@ -288,4 +297,21 @@ enum gpnn_status gpnn_shard_solve(const struct gpnn_shard_task *task,
   struct work work = {task, batch, n_messages, messages, solved, .base = NULL};
   enum gpnn_status status = take_queries(&work, err);
   return status == GPNN_OK && solved->n > 0 ? solve(&work, counts, err) : status;
+}
+
+enum gpnn_status gpnn_shard_classify_none(const struct gpnn_shard_task *task,
+                                          const struct gpnn_query *query, double *p,
+                                          double *nearest, struct gpnn_counts *counts,
+                                          struct gpnn_error *err)
+{
+  struct gpnn_rows rows = {.numbers = NULL};
+  struct gpnn_model *model = NULL;
+  if (task->base != NULL) return gpnn_model_classify(task->base, 0, query, p, nearest, counts, err);
+  enum gpnn_status status = gpnn_shard_unite(task, 0, NULL, &rows, err);
+  const struct gpnn_channel channel = {&rows.dataset, task->parameters};
+  if (status == GPNN_OK) status = gpnn_model_new(&model, 1, &channel, &task->options, err);
+  if (status == GPNN_OK) status = gpnn_model_classify(model, 0, query, p, nearest, counts, err);
+  gpnn_model_free(model);
+  gpnn_rows_release(&rows);
+  return status;
 }

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "dataset/transformed.h"
 #include "kernel/covariance.h"
+#include "likelihood/categorical.h"
 #include "shard/sharded_private.h"
 
 void gpnn_shard_place(const struct gpnn_search *search, size_t d, const double *x, double *z)
@@ -183,10 +184,9 @@ static enum gpnn_status check(const struct gpnn_shard_task *task, struct gpnn_er
   const struct gpnn_parameters *params = task->parameters;
   const char *what = params->grid.n_factors > 0 || params->family != GPNN_FAMILY_NONE
                          ? "a model that is not one of nearest rows"
-                     : params->effects.n_variances > 0                   ? "effects of groups"
-                     : gpnn_likelihood_is_of_counts(params->likelihood)  ? "counts"
-                     : params->likelihood == GPNN_LIKELIHOOD_CATEGORICAL ? "classes"
-                                                                         : NULL;
+                     : params->effects.n_variances > 0                  ? "effects of groups"
+                     : gpnn_likelihood_is_of_counts(params->likelihood) ? "counts"
+                                                                        : NULL;
   if (what == NULL) return GPNN_OK;
   return gpnn_fail(err, GPNN_EINVAL, "shards cannot predict by %s yet: use gpnn-predict", what);
 }
@@ -207,6 +207,31 @@ static enum gpnn_status find_channel(struct gpnn_shard_task *task, const char *t
   return gpnn_channels_find(data, n, task->parameters, &task->channel, &other_model, err);
 }
 
+/* Finds the shares of classes in the rows of all ranks. */
+static enum gpnn_status find_shares(struct gpnn_shard_task *task, struct gpnn_error *err)
+{
+  struct gpnn_comm *comm = task->shard->comm;
+  size_t n = gpnn_dataset_n_classes(&task->seen);
+  size_t *counts = gpnn_alloc(n, 1 + comm->size, sizeof *counts);
+  task->class_share = gpnn_alloc(n, 1, sizeof *task->class_share);
+  enum gpnn_status status = counts == NULL || task->class_share == NULL
+                                ? gpnn_fail_memory(err, "for the classes")
+                                : GPNN_OK;
+  status = gpnn_comm_agree(comm, status, err);
+  if (status == GPNN_OK) {
+    gpnn_dataset_count_classes(&task->seen, counts);
+    gpnn_comm_share(comm, counts, n * sizeof *counts, counts + n);
+    for (size_t c = 0; c < n; c++) {
+      double sum = 0;
+      for (size_t r = 1; r <= comm->size; r++) sum += (double)counts[r * n + c];
+      task->class_share[c] = gpnn_categorical_share(n, (double)task->shard->all.n, sum);
+    }
+    task->seen.class_share = task->class_share;
+  }
+  free(counts);
+  return status;
+}
+
 enum gpnn_status gpnn_shard_task_init(struct gpnn_shard_task *task, struct gpnn_shard *shard,
                                       const char *text, size_t length,
                                       const struct gpnn_model_options *options,
@@ -215,12 +240,15 @@ enum gpnn_status gpnn_shard_task_init(struct gpnn_shard_task *task, struct gpnn_
   *task = (struct gpnn_shard_task){.shard = shard, .options = *options};
   enum gpnn_status status = find_channel(task, text, length, err);
   if (status == GPNN_OK) {
+    task->seen = *task->channel.dataset;
+    task->channel.dataset = &task->seen;
     size_t n = gpnn_parameters_n_members(task->parameters);
     task->metrics = calloc(n, sizeof *task->metrics);
     if (task->metrics == NULL) status = gpnn_fail_memory(err, "for metrics");
     task->n_metrics = status == GPNN_OK ? n : 0;
   }
   status = gpnn_comm_agree(shard->comm, status, err);
+  if (status == GPNN_OK && gpnn_dataset_n_classes(&task->seen) > 0) status = find_shares(task, err);
   for (size_t k = 0; k < task->n_metrics && status == GPNN_OK; k++)
     status = make_metric(task, k, err);
   if (status == GPNN_OK) status = share_fixed(task, err);
@@ -239,6 +267,7 @@ void gpnn_shard_task_release(struct gpnn_shard_task *task)
   gpnn_rows_release(&task->fixed_rows);
   free(task->metrics);
   free(task->fixed);
+  free(task->class_share);
   gpnn_transformed_free(task->transformed);
   gpnn_parameters_free(task->parameters, task->parameters != NULL);
   *task = (struct gpnn_shard_task){0};

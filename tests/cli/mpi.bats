@@ -210,6 +210,30 @@ CASES
   done
 }
 
+@test "classes are fitted, calibrated and predicted to the bytes of one machine" {
+  gpnn-simulate data --likelihood categorical --kind features -n 2600 --dimension 3 -s 3 >all.tsv
+  awk 'NR == 1 || NR % 13 > 1' all.tsv | sed '700,705s/[^\t]*$/rare/' >train.tsv # no class of each rank
+  awk 'NR == 1 || NR % 13 == 1' all.tsv >test.tsv
+  gpnn-index -q --calibration-rows 250 --recall 1 -o one.gpi train.tsv
+  gpnn-fit -q --effort fast -o fit.par one.gpi
+  gpnn-calibrate -q -o one.par one.gpi <fit.par
+  for r in 1 2 3 8; do
+    rm -rf shards
+    ranks $r index -q --calibration-rows 250 -o shards train.tsv
+    ranks $r fit -q --effort fast shards | cmp fit.par -
+    ranks $r calibrate -q shards <fit.par | cmp one.par -
+    for words in '' '-m 3000 --labels-only' '--max-distance 0.1 --beyond prior --top 2 --cost c3=2'; do
+      # shellcheck disable=SC2086
+      gpnn-predict -q $words -p one.par one.gpi test.tsv >one.tsv
+      # shellcheck disable=SC2086
+      ranks $r predict -q $words -p one.par shards test.tsv | cmp one.tsv - || complain "$r ranks: $words"
+    done
+  done
+  # shellcheck disable=SC2086
+  ranks 8 predict -q --shards -o parts $words -p one.par shards test.tsv
+  cat parts/* | cmp one.tsv -
+}
+
 @test "ranks calibrate to the bytes of one machine" {
   make_model 1000 10 250 8
   sed -i '$a likelihood\tstudent\nscale\t1\ndegrees\t5' t.par
@@ -476,7 +500,6 @@ C
 @test "what shards cannot have or do is refused by name" {
   make_shards
   awk -v OFS='\t' 'NR == 1 { print $0, "z"; next } { print $0, NR % 7 }' train.tsv >two.tsv
-  awk -v OFS='\t' 'NR == 1 { print $0, "k"; next } { print $0, NR % 2 ? "a" : "b" }' train.tsv >classes.tsv
   awk -v OFS='\t' '{ print $0, NR == 1 ? "k" : "abcdef" NR % 20 }' train.tsv >groups.tsv
   awk 'NR % 50 == 7 { sub(/^[^\t]*/, "NA") } { print }' train.tsv >lacks.tsv
   awk -v OFS='\t' 'NR > 1 { $3 = NR % 7 } { print }' train.tsv >counts.tsv
@@ -490,7 +513,6 @@ C
     [[ ! -e new ]]
   }
   refuse 'shards cannot have several targets yet: use gpnn-index' index -q -y y,z -o new two.tsv
-  refuse 'shards cannot have classes yet: use gpnn-index' index -q -y k -o new classes.tsv
   refuse 'shards cannot have groups of rows (--by) yet' index -q -y y --by z -o new two.tsv
   refuse 'shards cannot have ids of rows (--id) yet' index -q -y y --id z -x x1 -o new two.tsv
   refuse 'shards cannot have effects of groups yet: use gpnn-index' \

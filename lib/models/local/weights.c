@@ -4,6 +4,7 @@
  * (gpnn-methods-classes(7), equations 13.1 to 13.6).
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "likelihood/categorical.h"
@@ -87,7 +88,10 @@ enum gpnn_status gpnn_local_find_shares(struct gpnn_local_channel *channel, stru
   if (channel->params->likelihood != GPNN_LIKELIHOOD_CATEGORICAL) return GPNN_OK;
   channel->share = gpnn_alloc(n, 1, sizeof *channel->share);
   if (channel->share == NULL) return gpnn_fail_memory(err, "for the classes");
-  gpnn_categorical_shares(n, channel->data->n, channel->data->y, channel->share);
+  if (channel->data->class_share != NULL)
+    memcpy(channel->share, channel->data->class_share, n * sizeof *channel->share);
+  else
+    gpnn_categorical_shares(n, channel->data->n, channel->data->y, channel->share);
   return GPNN_OK;
 }
 
