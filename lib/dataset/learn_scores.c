@@ -34,6 +34,12 @@ double gpnn_scores_unit(const struct gpnn_dataset *dataset)
   return scaling->method == GPNN_SCALING_SCALE ? 1 / sqrt((double)(dataset->n_groups - added)) : 1;
 }
 
+/* Somewhat below the share of values at which scores of at least 'score' begin. */
+static double share_before(double score)
+{
+  return gpnn_normal_cdf(score) - 1e-9;
+}
+
 /*
  * Writes the knots of an input whose 'n' sorted values these are to 'knots', which has room for
  * GPNN_SCORES_KNOTS; returns their number.  Of more distinct values those are taken that are first
@@ -44,21 +50,23 @@ static size_t find_knots(size_t n, const double *sorted, double unit, double *kn
   enum { FEWEST = 3 };
   const double most = 3;
   size_t found = 0, n_distinct = 0, n_kept = 0;
-  for (size_t i = 0, end; i < n; i = end) {
+  for (size_t i = 0, end; i < n && n_kept <= GPNN_SCORES_KNOTS; i = end) {
     end = end_of_equals(n, sorted, i);
     n_distinct++;
     n_kept += fabs(score_of(n, i, end)) <= most;
   }
   if (n_distinct < FEWEST || n_kept < 2) return 0;
   double step = n_kept <= GPNN_SCORES_KNOTS ? 0 : 2 * most / (GPNN_SCORES_KNOTS - 2);
-  double next = -INFINITY;
+  double next = -INFINITY, least = share_before(-most);
   for (size_t i = 0, end; i < n && found < GPNN_SCORES_KNOTS; i = end) {
     end = end_of_equals(n, sorted, i);
+    if ((double)end < least * (double)n) continue;
     double score = score_of(n, i, end);
     if (fabs(score) > most || score < next) continue;
     knots[2 * found] = sorted[i];
     knots[2 * found++ + 1] = unit * score;
     next = (found == 1 ? score : next) + step;
+    least = share_before(next);
   }
   return found < 2 ? 0 : found;
 }
