@@ -49,10 +49,11 @@ static size_t faiss_block(const struct gpnn_search *search, size_t k, size_t n_q
 
 /* For blocks of 'n_queries' for 'k' distinct rows each. */
 static bool workspace_init(const struct gpnn_search *search, size_t n_queries, size_t k,
-                           struct workspace *workspace)
+                           bool is_counted, struct workspace *workspace)
 {
   size_t n = search->points.n_distinct, wanted = first_wanted(n, k), capacity;
-  if (search->tree != NULL) return gpnn_tree_workspace_init(search->tree, k, &workspace->tree);
+  if (search->tree != NULL)
+    return gpnn_tree_workspace_init(search->tree, k, is_counted, &workspace->tree);
   workspace->limit = n / 16 < k ? n : smaller(n, 16 * k + 4096);
   if (!gpnn_multiply(n_queries, wanted, &capacity)) return false;
   workspace->rows = gpnn_alloc(capacity, 1, sizeof *workspace->rows);
@@ -140,6 +141,7 @@ struct request {
   const struct gpnn_search *search;
   size_t n_queries, k, kept; /* each has k results, of which the first 'kept' exist */
   size_t block;              /* queries answered at a time by a thread */
+  bool is_counted;           /* the rows looked at are */
   const double *queries;
   const double *within; /* n_queries; NULL: any distance */
   int64_t *rows;
@@ -156,7 +158,8 @@ static struct workspace *workspace_of(const struct request *request, size_t thre
   struct workspace *workspace = &request->workspaces[thread];
   size_t k = smaller(request->kept, request->search->points.n_distinct);
   if (!workspace->is_ready)
-    workspace->is_ready = workspace_init(request->search, request->block, k, workspace);
+    workspace->is_ready =
+        workspace_init(request->search, request->block, k, request->is_counted, workspace);
   return workspace->is_ready ? workspace : NULL;
 }
 
@@ -187,6 +190,8 @@ static enum gpnn_status answer_by_tree(const struct request *request, struct blo
       return gpnn_fail_memory(err, "for a search");
     size_t found =
         gpnn_rerank(points, queries[i], scratch->found, scratch->rows, k, &workspace->ranking);
+    /* Of rows beyond that, some may be missing and others not. */
+    while (found > 0 && workspace->ranking.neighbours[found - 1].distance > within[i]) found--;
     status = gpnn_rerank_write(points, &workspace->ranking, found, request->kept,
                                request->rows + to, request->distances + to, err);
   }
@@ -264,6 +269,7 @@ enum gpnn_status gpnn_search_query_counted(const struct gpnn_search *search, siz
                             .k = k,
                             .kept = smaller(k, search->points.n),
                             .block = GPNN_TREE_QUERIES,
+                            .is_counted = visited != NULL,
                             .queries = queries,
                             .within = within,
                             .rows = rows,

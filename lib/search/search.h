@@ -23,11 +23,13 @@
  * Determinism: the answer to a query depends neither on the other queries of the call nor on the
  * number of threads; equal rows, options and seed build equal engines.
  *
- * Threads: a search does not change once it is built; several threads may query it at a time.
+ * Threads: what a search finds does not change once it is built; several threads may query it at a
+ * time.
  *
  * Memory: besides the rows, which are borrowed, all engines take about n d floats, and graphs 64
- * links per row more; a tree takes twice that while it is built.  A query takes memory for its
- * candidates, a small multiple of k, per thread.
+ * links per row more; a tree takes twice that while it is built, and n d bytes more once several
+ * queries had to look at many of its rows.  A query takes memory for its candidates, a small
+ * multiple of k, per thread.
  */
 #ifndef GPNN_SEARCH_SEARCH_H
 #define GPNN_SEARCH_SEARCH_H

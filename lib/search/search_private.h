@@ -156,6 +156,7 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_rerank_write(const struct gpnn_search_poin
  *
  *   tree.c        building a tree and storing it
  *   tree_query.c  walking through it
+ *   tree_filter.c rows in bytes, by which most of those that are too far are told
  *   tree_simd.c   the innermost loops, for each set of instructions
  */
 
@@ -170,6 +171,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_rerank_write(const struct gpnn_search_poin
  */
 enum { GPNN_TREE_LANES = 16, GPNN_TREE_LEAF = 32, GPNN_TREE_LEVELS = 8 };
 
+struct gpnn_tree_filter;
+
 struct gpnn_tree {
   size_t n, d, n_levels; /* n distinct rows */
   struct gpnn_float_frame frame;
@@ -183,6 +186,7 @@ struct gpnn_tree {
   size_t n_children[GPNN_TREE_LEVELS];  /* leaves, then groups */
   double reach; /* boxes farther than this fraction of the k-th nearest's distance are not opened;
                    1: exact */
+  struct gpnn_tree_filter *filter; /* owned; made by the first queries that need it */
 };
 
 /* Builds a tree over 'points', the same for any number of threads.  GPNN_EDATA: too many rows. */
@@ -209,21 +213,42 @@ void gpnn_tree_free(struct gpnn_tree *tree);
 /* Queries compared with a block of rows together, so that it is fetched once for all. */
 enum { GPNN_TREE_TOGETHER = 8 };
 
+/* A query as the filter sees it (tree_filter.c).  Its largest coordinates are not in bytes. */
+enum { GPNN_TREE_BIAS = 128, GPNN_TREE_LARGE = 8 };
+
+struct gpnn_tree_coded {
+  uint32_t *codes; /* owned: b, groups of four bytes */
+  size_t n_large;
+  uint32_t large[GPNN_TREE_LARGE]; /* which they are, */
+  float factors[GPNN_TREE_LARGE];  /* and what a row's bytes there are multiplied by */
+  int32_t start;                   /* of the sum of products, for the bias of the rows' bytes */
+  float step;                      /* -2 t */
+  float rest;                      /* 2 |p| */
+  float squares;                   /* |z|^2 */
+  float radius;                    /* of the bound */
+};
+
 /*
  * Loops over 16 rows or boxes.
- *   scan      appends the rows of a block that are no farther than 'bound' (squared) from 'query',
- *             as distances and as positions counted from 'first', and returns how many; both arrays
- *             have space for 16
+ *   scan      appends the rows of some blocks that are no farther than 'bound' (squared) from
+ *             'query', as distances and as positions, and returns how many; both arrays have space
+ *             for 16 more
  *   measure   squared distances of 16 rows from each of GPNN_TREE_TOGETHER queries; false, and no
  *             distances, if every row is farther from each query than that query's bound
- *   boxes     squared distances of 16 boxes from 'query'
+ *   boxes     squared distances of 16 boxes from each of 'n' queries
+ *   pass      bits of the 16 rows that may be within the bound of the only query, or of each of
+ *             GPNN_TREE_TOGETHER, and |s a - z|^2 at least (tree_filter.c); NULL: this machine
+ *             lacks the instruction
  */
 struct gpnn_tree_loops {
-  size_t (*scan)(size_t d, const float *block, const float *query, float bound, uint32_t first,
-                 float *distances, uint32_t *positions);
+  size_t (*scan)(size_t d, const float *rows, size_t n_blocks, const uint32_t *blocks,
+                 const float *query, float bound, float *distances, uint32_t *positions);
   bool (*measure)(size_t d, const float *block, const float *const *queries, const float *bounds,
                   float *distances);
-  void (*boxes)(size_t d, const float *block, const float *query, float distances[16]);
+  void (*boxes)(size_t d, const float *block, size_t n, const float *const *queries,
+                float (*distances)[16]);
+  void (*pass)(size_t n, size_t n_groups, const uint32_t *codes, const float *terms,
+               const struct gpnn_tree_coded *const *queries, uint16_t *passed, float *squares);
 };
 
 extern const struct gpnn_tree_loops gpnn_tree_loops_portable;
@@ -231,19 +256,58 @@ extern const struct gpnn_tree_loops gpnn_tree_loops_portable;
 /* The fastest loops that this machine can run. */
 const struct gpnn_tree_loops *gpnn_tree_loops(void);
 
+/* ---- tree_filter.c ---- */
+
+/* The numbers that a row has besides its bytes: |s a|^2, |a| and e. */
+enum { GPNN_TREE_TERMS = 3 };
+
+/* Rows in bytes, in blocks as the tree's. */
+struct gpnn_tree_filter {
+  int state;
+  size_t n_groups;            /* of four coordinates */
+  double *centre, *step;      /* d */
+  uint32_t *codes;            /* blocks by n_groups by 16 */
+  float *terms;               /* blocks by GPNN_TREE_TERMS by 16 */
+  struct gpnn_arrays *arrays; /* owned; what frees these */
+};
+
+/* The filter of a tree, which takes a byte a coordinate; if it has not been made, 'make' makes it.
+ * NULL: not yet, or there are too few coordinates, this machine cannot use one, or there is no
+ * memory. */
+const struct gpnn_tree_filter *gpnn_tree_filter_of(const struct gpnn_tree *tree, bool make);
+void gpnn_tree_filter_free(struct gpnn_tree_filter *filter);
+
+/* Codes a query (d), all but its bound; 'codes' has room for n_groups, 'scaled' is scratch (d). */
+void gpnn_tree_filter_code(const struct gpnn_tree_filter *filter, size_t d, const float *query,
+                           double *scaled, struct gpnn_tree_coded *coded);
+
+/* Sets the bound of a query: a squared distance, as computed in single precision. */
+void gpnn_tree_filter_bound(struct gpnn_tree_coded *coded, size_t d, float bound);
+
+/* The squared distance of row 'i' of 16 from a query, at least and at most. */
+struct gpnn_tree_estimate {
+  float least, most;
+};
+struct gpnn_tree_estimate gpnn_tree_filter_estimate(const struct gpnn_tree_coded *coded,
+                                                    const float *terms, const float *squares,
+                                                    size_t i);
+
 /* ---- tree_query.c ---- */
 
 /* Queries that a thread answers at a time.  They go through the leaves together once the first has
- * looked at one in GPNN_TREE_SWITCH rows. */
-enum { GPNN_TREE_QUERIES = 32, GPNN_TREE_SWITCH = 6 };
+ * looked at one in GPNN_TREE_SWITCH rows, or that divided by GPNN_TREE_FILTERED with a filter. */
+enum { GPNN_TREE_QUERIES = 32, GPNN_TREE_SWITCH = 6, GPNN_TREE_FILTERED = 4 };
 
 /* Memory of one query. */
 struct gpnn_tree_scratch {
   float *query;             /* d */
   float *distances, *spare; /* capacity */
+  float *least;             /* capacity: where distances are estimates, what they are at least */
   uint32_t *positions;      /* capacity */
   int64_t *rows;            /* capacity: the candidates, as distinct rows */
   size_t capacity, found;   /* candidates found */
+  struct gpnn_tree_coded coded;
+  double *scaled; /* d, or NULL, as it is not needed yet: to code the query */
 };
 
 struct gpnn_tree_traversal;
@@ -252,9 +316,11 @@ struct gpnn_tree_traversal;
 struct gpnn_tree_workspace {
   struct gpnn_tree_scratch scratch[GPNN_TREE_QUERIES]; /* each allocated when first needed */
   struct gpnn_tree_traversal *traversals;              /* owned: GPNN_TREE_QUERIES */
+  bool is_counted; /* the rows looked at are of interest: without a filter, which changes them */
 };
 
 GPNN_MUST_CHECK bool gpnn_tree_workspace_init(const struct gpnn_tree *tree, size_t k,
+                                              bool is_counted,
                                               struct gpnn_tree_workspace *workspace);
 void gpnn_tree_workspace_release(struct gpnn_tree_workspace *workspace);
 

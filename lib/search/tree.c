@@ -399,17 +399,28 @@ static void fill(struct gpnn_tree *tree, struct build *build,
   write_boxes(build, tree, layout, tree->owned);
 }
 
+/* An exact tree over 'points', still empty; NULL without memory. */
+static struct gpnn_tree *tree_new(const struct gpnn_search_points *points)
+{
+  struct gpnn_tree *made = calloc(1, sizeof *made);
+  if (made == NULL) return NULL;
+  made->n = points->n_distinct;
+  made->d = points->d;
+  made->reach = 1;
+  made->filter = calloc(1, sizeof *made->filter);
+  if (made->filter != NULL) return made;
+  free(made);
+  return NULL;
+}
+
 enum gpnn_status gpnn_tree_build(struct gpnn_tree **tree, const struct gpnn_search_points *points,
                                  int threads, struct gpnn_error *err)
 {
   struct build build = {0};
   struct layout layout;
   enum gpnn_status status = GPNN_OK;
-  struct gpnn_tree *made = calloc(1, sizeof *made);
+  struct gpnn_tree *made = tree_new(points);
   if (made == NULL) return gpnn_fail_memory(err, "for a search");
-  made->n = points->n_distinct;
-  made->d = points->d;
-  made->reach = 1;
   if (!lay_out(made, points->map != NULL, &layout)) {
     status = gpnn_fail(err, GPNN_EDATA, "%zu rows are too many for a tree", made->n);
     goto out;
@@ -437,6 +448,7 @@ void gpnn_tree_free(struct gpnn_tree *tree)
 {
   if (tree == NULL) return;
   gpnn_float_frame_release(&tree->frame);
+  gpnn_tree_filter_free(tree->filter);
   free(tree->owned);
   free(tree);
 }
@@ -470,11 +482,8 @@ enum gpnn_status gpnn_tree_map(struct gpnn_tree **tree, const void *bytes, size_
 {
   struct layout layout;
   const unsigned char *header = bytes;
-  struct gpnn_tree *made = calloc(1, sizeof *made);
+  struct gpnn_tree *made = tree_new(points);
   if (made == NULL) return gpnn_fail_memory(err, "for a search");
-  made->n = points->n_distinct;
-  made->d = points->d;
-  made->reach = 1;
   enum gpnn_status status = GPNN_OK;
   if (length < HEADER_BYTES || gpnn_load_u64(header) != made->n ||
       gpnn_load_u64(header + 8) != points->d || gpnn_load_u32(header + 16) != LEAF ||

@@ -41,6 +41,22 @@ static void queries_together_find_what_each_does(void **state)
   free(queries);
 }
 
+/* Columns of very different ranges, and queries beyond them: what does not fit bytes well.  The
+ * first queries come before there is a filter, the others after. */
+static void rows_in_bytes_hide_no_neighbour(void **state)
+{
+  (void)state;
+  enum { N = 6001, D = 45, Q = 203, K = 20 };
+  double *x = normal_rows(N, D, 52), *queries = normal_rows(Q, D, 53);
+  for (size_t i = 0; i < N * D; i++) x[i] *= exp((double)(i % D) / 5) * (i % 1009 == 0 ? 1000 : 1);
+  for (size_t i = 0; i < Q * D; i++)
+    queries[i] *= exp((double)(i % D) / 5) * (i % 307 == 0 ? 1000 : i / D % 9 == 0 ? 30 : 1);
+  memcpy(queries, x, 10 * D * sizeof *x);
+  check_exact(GPNN_SEARCH_TREE, N, D, x, Q, queries, K, NULL);
+  free(x);
+  free(queries);
+}
+
 /* Of any rows that are as near, the same are found; large and small units, and few and many
  * columns, of which many let queries go through the leaves together. */
 static void a_bound_leaves_out_rows_beyond_it_alone(void **state)
@@ -81,9 +97,10 @@ static void check_together(size_t d, const float *block, const double *random)
 {
   enum { LANES = GPNN_TREE_LANES, N = GPNN_TREE_TOGETHER, MOST = 70 };
   const struct gpnn_tree_loops *loops[] = {gpnn_tree_loops(), &gpnn_tree_loops_portable};
-  float queries[N][MOST], bounds[N], all[2][N * LANES], one[LANES];
+  const uint32_t first = 0;
+  float queries[N][MOST], bounds[N], all[2][N * LANES], one[2 * LANES];
   const float *each[N];
-  uint32_t positions[LANES];
+  uint32_t positions[2 * LANES];
   for (size_t q = 0; q < N; q++) {
     each[q] = queries[q];
     bounds[q] = q == 2 ? 1e30F : 0;
@@ -92,7 +109,7 @@ static void check_together(size_t d, const float *block, const double *random)
   for (size_t l = 0; l < 2; l++) {
     assert_true(loops[l]->measure(d, block, each, bounds, all[l]));
     for (size_t q = 0; q < N; q++) {
-      assert_int_equal(loops[l]->scan(d, block, each[q], 1e30F, 0, one, positions), LANES);
+      assert_int_equal(loops[l]->scan(d, block, 1, &first, each[q], 1e30F, one, positions), LANES);
       for (size_t i = 0; i < LANES; i++) assert_close(all[l][q * LANES + i], one[i], 1e-5);
     }
     bounds[2] = -1;
@@ -113,20 +130,23 @@ static void the_loops_of_this_machine_equal_the_portable_ones(void **state)
     block[i] = (float)(random[i] + (i / LANES % 2 == 0 ? -1 : 1));
   for (size_t j = 0; j < MOST; j++) query[j] = (float)random[2 * MOST * LANES + j];
   for (size_t d = 1; d <= MOST; d++) {
-    float a[LANES], b[LANES], all[LANES];
-    uint32_t at_a[LANES], at_b[LANES];
-    assert_int_equal(plain->scan(d, block, query, 1e30F, 7, all, at_a), LANES);
-    for (size_t cut = 0; cut < LANES; cut++) {
+    static const uint32_t blocks[] = {1, 0, 1};
+    float a[4 * LANES], b[4 * LANES], all[4 * LANES], boxes[2][5][LANES];
+    uint32_t at_a[4 * LANES], at_b[4 * LANES];
+    assert_int_equal(plain->scan(d, block, 3, blocks, query, 1e30F, all, at_a), 3 * LANES);
+    for (size_t cut = 0; cut < 3 * LANES; cut++) {
       float bound = all[cut] * 1.001F;
-      size_t n = plain->scan(d, block, query, bound, 7, a, at_a);
-      assert_int_equal(ours->scan(d, block, query, bound, 7, b, at_b), n);
+      size_t n = plain->scan(d, block, 3, blocks, query, bound, a, at_a);
+      assert_int_equal(ours->scan(d, block, 3, blocks, query, bound, b, at_b), n);
       assert_memory_equal(at_a, at_b, n * sizeof *at_a);
       for (size_t i = 0; i < n; i++) assert_close(a[i], b[i], 1e-5);
     }
     check_together(d, block, random);
-    plain->boxes(d, block, query, a);
-    ours->boxes(d, block, query, b);
-    for (size_t i = 0; i < LANES; i++) assert_close(a[i], b[i], 1e-5);
+    const float *queries[] = {query, block, query, block + 1, block + 2};
+    plain->boxes(d, block, 5, queries, boxes[0]);
+    ours->boxes(d, block, 5, queries, boxes[1]);
+    for (size_t i = 0; i < 5 * LANES; i++)
+      assert_close(boxes[0][i / LANES][i % LANES], boxes[1][i / LANES][i % LANES], 1e-5);
   }
   free(random);
 }
@@ -176,28 +196,29 @@ static void a_tree_of_other_rows_is_refused(void **state)
 static void a_tree_of_nonsense_stays_within_bounds(void **state)
 {
   (void)state;
-  enum { N = 3000, D = 3, Q = 20, K = 40, HEADER = 64, TIMES = 30 };
-  double *x = normal_rows(N, D, 40);
-  struct gpnn_search *search = build(GPNN_SEARCH_TREE, N, D, x, K, 1, NULL);
-  struct copy copy = copy_of(search);
-  struct gpnn_rng rng;
-  gpnn_rng_init(&rng, 41, GPNN_RNG_TEST);
-  for (size_t times = 0; times < TIMES; times++) {
-    struct gpnn_search *loaded = NULL;
+  enum { N = 3000, Q = 40, K = 40, HEADER = 64, TIMES = 30 };
+  static const size_t widths[] = {3, 40};
+  for (size_t times = 0; times < 2 * TIMES; times++) {
+    size_t d = widths[times / TIMES];
+    double *x = normal_rows(N, d, 40);
+    struct gpnn_search *search = build(GPNN_SEARCH_TREE, N, d, x, K, 1, NULL), *loaded = NULL;
+    struct copy copy = copy_of(search);
+    struct gpnn_rng rng;
+    gpnn_rng_init(&rng, 41 + times, GPNN_RNG_TEST);
     unsigned char *at = copy.bytes;
     for (size_t i = HEADER; i < copy.stored.length; i++)
       if (gpnn_rng_below(&rng, times % 3 == 0 ? 1 : 50) == 0)
         at[i] = times % 3 == 1 ? 0 : (unsigned char)gpnn_rng_below(&rng, 256);
-    assert_ok(gpnn_search_load(&loaded, copy.stored, N, D, x, gpnn_search_describe(search),
+    assert_ok(gpnn_search_load(&loaded, copy.stored, N, d, x, gpnn_search_describe(search),
                                searches_euclidean, &err));
     struct answers found = query(loaded, Q, x, K, 2);
     for (size_t i = 0; i < Q * K; i++) assert_in_range(found.rows[i], 0, N - 1);
     release(found);
     gpnn_search_free(loaded);
+    gpnn_search_free(search);
+    copy_release(&copy);
+    free(x);
   }
-  gpnn_search_free(search);
-  copy_release(&copy);
-  free(x);
 }
 
 int main(void)
@@ -206,6 +227,7 @@ int main(void)
       cmocka_unit_test(a_tree_of_any_size_equals_brute_force),
       cmocka_unit_test(a_bound_leaves_out_rows_beyond_it_alone),
       cmocka_unit_test(queries_together_find_what_each_does),
+      cmocka_unit_test(rows_in_bytes_hide_no_neighbour),
       cmocka_unit_test(the_loops_of_this_machine_equal_the_portable_ones),
       cmocka_unit_test(a_tree_of_other_rows_is_refused),
       cmocka_unit_test(a_tree_of_nonsense_stays_within_bounds),
