@@ -268,7 +268,7 @@ static const struct gpnn_choose_row exact[] = {
     {.is_open = kernel_is_given},
     {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "matern32"},
     {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "exp"},
-    {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "matern52"},
+    {kernel_is_open, .from = GPNN_FROM_BEST_HERE, .kernel = "matern52"},
     {kernel_is_open, best_is_exact, GPNN_FROM_LAST, .kernel = "rbf", .after = "matern52"},
     {gpnn_choice_has_scores, may_see_both_here, GPNN_FROM_BEST_HERE, .sight = GPNN_SIGHT_BOTH},
     {gpnn_choice_has_scores, best_here_is_plain, GPNN_FROM_BEST_HERE, .sight = GPNN_SIGHT_SCORE},

@@ -356,9 +356,12 @@ static enum gpnn_status search_lbfgs(struct problem *problem, struct gpnn_optimi
                                      struct gpnn_error *err)
 {
   enum { MOST_EVALUATIONS = 400 };
+  static const double least = 0.01; /* of the log likelihood of all rows */
   struct gpnn_fit_coordinates *c = &problem->coordinates;
-  enum gpnn_status status = gpnn_optimize_lbfgs(lbfgs_objective, problem, c->n, MOST_EVALUATIONS,
-                                                c->lower, c->upper, c->u, report, err);
+  double n_rows = (double)(problem->n_blocks * problem->block_size);
+  enum gpnn_status status =
+      gpnn_optimize_lbfgs(lbfgs_objective, problem, c->n, MOST_EVALUATIONS, least / n_rows,
+                          c->lower, c->upper, c->u, report, err);
   if (status == GPNN_OK) gpnn_fit_coordinates_set(c, c->u);
   return status;
 }

@@ -308,8 +308,8 @@ static enum gpnn_status search_lbfgs(struct gpnn_fit_problem *problem, struct po
     if (status != GPNN_OK) return status;
     if (i > 0 && (!problem->lists_changed || fabs(before - round.end) < 1e-6)) break;
     before = i == 0 ? INFINITY : round.end;
-    status = gpnn_optimize_lbfgs(pool_objective, problem, point->n, MOST_EVALUATIONS, point->lower,
-                                 point->upper, point->u, &round, err);
+    status = gpnn_optimize_lbfgs(pool_objective, problem, point->n, MOST_EVALUATIONS, 0,
+                                 point->lower, point->upper, point->u, &round, err);
     if (status != GPNN_OK) return status;
     if (i == 0) start = round.start;
     n_evaluations += round.n_evaluations;

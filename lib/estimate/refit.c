@@ -30,8 +30,9 @@ static size_t steps_for(size_t steps, size_t n)
 
 /*
  * The options that 'given' were estimated under, for 'n' rows.  The start is the usual one, not
- * 'given', which have seen the rows that are now left out.  A rotation is learnt in a second stage,
- * after lengthscales without one.
+ * 'given', which have seen the rows that are now left out, but for the likelihood of all rows in
+ * one block: that is followed to its maximum, which does not depend on the start.  A rotation is
+ * learnt in a second stage, after lengthscales without one.
  */
 static struct gpnn_fit_options options_of(const struct gpnn_parameters *given, size_t n,
                                           int threads)
@@ -49,6 +50,8 @@ static struct gpnn_fit_options options_of(const struct gpnn_parameters *given, s
   if (estimation->objective == GPNN_OBJECTIVE_BLOCK) {
     options.n_blocks = estimation->n_blocks;
     options.block_size = estimation->block_size;
+    if (n <= options.block_size) options.start = given;
+    options.n_starts = 1;
   } else {
     options.k = estimation->k;
     options.steps = steps_for(estimation->steps, n);

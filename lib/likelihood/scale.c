@@ -263,7 +263,7 @@ static enum gpnn_status estimate(struct problem *p, double *u, struct gpnn_error
   struct gpnn_optimize_report report;
   set_ranges(p);
   start(p, u, lower, upper);
-  return gpnn_optimize_lbfgs(objective, p, FIRST_COEFFICIENT + p->n_features, EVALUATIONS, lower,
+  return gpnn_optimize_lbfgs(objective, p, FIRST_COEFFICIENT + p->n_features, EVALUATIONS, 0, lower,
                              upper, u, &report, err);
 }
 

@@ -83,9 +83,9 @@ static const char *outcome(nlopt_result result)
 static const double value_tolerance = 1e-8;
 
 enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, void *context, size_t n,
-                                     size_t most, const double *lower, const double *upper,
-                                     double *x, struct gpnn_optimize_report *report,
-                                     struct gpnn_error *err)
+                                     size_t most, double least, const double *lower,
+                                     const double *upper, double *x,
+                                     struct gpnn_optimize_report *report, struct gpnn_error *err)
 {
   struct run run = {.objective = objective, .context = context, .err = err};
   double value;
@@ -96,7 +96,7 @@ enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, void *context, s
       nlopt_set_lower_bounds(run.search, lower) < 0 ||
       nlopt_set_upper_bounds(run.search, upper) < 0 ||
       nlopt_set_ftol_rel(run.search, value_tolerance) < 0 ||
-      nlopt_set_maxeval(run.search, (int)most) < 0) {
+      nlopt_set_ftol_abs(run.search, least) < 0 || nlopt_set_maxeval(run.search, (int)most) < 0) {
     run.status = gpnn_fail_memory(err, "for the optimiser");
     goto out;
   }

@@ -32,7 +32,8 @@ struct gpnn_optimize_report {
 /*
  * Minimises the objective from the point 'x' (n >= 1 numbers), which is replaced by the best point
  * found, within the bounds 'lower' and 'upper' (n numbers each).  It evaluates the objective at
- * most 'most' times, and stops earlier once the value changes by less than 1e-8 of itself.
+ * most 'most' times, and stops earlier once a step changes the value by less than 1e-8 of itself,
+ * or by less than 'least'.
  *
  * A point at which the objective fails with GPNN_ENUMERIC, or is not finite, counts as infinitely
  * bad, except the first point; there, and after any other failure, the search ends with that
@@ -40,9 +41,9 @@ struct gpnn_optimize_report {
  * untouched.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, void *context,
-                                                     size_t n, size_t most, const double *lower,
-                                                     const double *upper, double *x,
-                                                     struct gpnn_optimize_report *report,
+                                                     size_t n, size_t most, double least,
+                                                     const double *lower, const double *upper,
+                                                     double *x, struct gpnn_optimize_report *report,
                                                      struct gpnn_error *err);
 
 struct gpnn_adam {

@@ -294,7 +294,7 @@ static enum gpnn_status search(struct state *state, const double *start, struct 
       u[k] = fmin(fmax(state->point[k] / state->unit[k], lower[k]), upper[k]);
     }
   enum gpnn_status status =
-      gpnn_optimize_lbfgs(objective, state, n, MOST, lower, upper, u, &report, err);
+      gpnn_optimize_lbfgs(objective, state, n, MOST, 0, lower, upper, u, &report, err);
   state->is_current = status == GPNN_OK;
   for (size_t k = 0; k < n; k++) {
     double best = u[k] * state->unit[k];

@@ -47,7 +47,7 @@ static void lbfgs_finds_the_floor_of_a_valley(void **state)
   (void)state;
   double x[] = {-1.2, 1};
   struct gpnn_optimize_report report;
-  assert_ok(gpnn_optimize_lbfgs(valley, NULL, 2, 400, low, high, x, &report, &err));
+  assert_ok(gpnn_optimize_lbfgs(valley, NULL, 2, 400, 0, low, high, x, &report, &err));
   assert_near(x[0], 1, 1e-4);
   assert_near(x[1], 1, 1e-4);
   assert_close(report.start, 24.2, 1e-12);
@@ -62,7 +62,7 @@ static void lbfgs_stops_at_a_bound(void **state)
   const double upper[] = {0.5, 10};
   double x[] = {-1.2, 1};
   struct gpnn_optimize_report report;
-  assert_ok(gpnn_optimize_lbfgs(valley, NULL, 2, 400, low, upper, x, &report, &err));
+  assert_ok(gpnn_optimize_lbfgs(valley, NULL, 2, 400, 0, low, upper, x, &report, &err));
   assert_near(x[0], 0.5, 1e-12);
   assert_near(x[1], 0.25, 1e-4);
 }
@@ -72,7 +72,7 @@ static void lbfgs_avoids_points_without_a_value(void **state)
   (void)state;
   double x[] = {-0.99, -3};
   struct gpnn_optimize_report report;
-  assert_ok(gpnn_optimize_lbfgs(cliff, NULL, 2, 400, low, high, x, &report, &err));
+  assert_ok(gpnn_optimize_lbfgs(cliff, NULL, 2, 400, 0, low, high, x, &report, &err));
   assert_true(x[0] >= -1);
   assert_true(report.end < report.start);
   double f;
@@ -85,8 +85,8 @@ static void lbfgs_refuses_to_start_at_a_point_without_a_value(void **state)
   (void)state;
   double x[] = {-2, 1};
   struct gpnn_optimize_report report = {.n_evaluations = 77};
-  assert_fails(gpnn_optimize_lbfgs(cliff, NULL, 2, 400, low, high, x, &report, &err), GPNN_ENUMERIC,
-               "undefined here");
+  assert_fails(gpnn_optimize_lbfgs(cliff, NULL, 2, 400, 0, low, high, x, &report, &err),
+               GPNN_ENUMERIC, "undefined here");
   assert_true(x[0] == -2 && report.n_evaluations == 77);
 }
 
@@ -95,7 +95,7 @@ static void other_failures_end_the_search(void **state)
   (void)state;
   double x[] = {-0.9, 1}, end = 0.2;
   struct gpnn_optimize_report report = {0};
-  assert_fails(gpnn_optimize_lbfgs(cliff, &end, 2, 400, low, high, x, &report, &err), GPNN_EIO,
+  assert_fails(gpnn_optimize_lbfgs(cliff, &end, 2, 400, 0, low, high, x, &report, &err), GPNN_EIO,
                "the disk is gone");
   assert_true(x[0] == -0.9);
   x[0] = 0.15;
@@ -199,7 +199,7 @@ static void no_more_evaluations_than_allowed(void **state)
   (void)state;
   double x[] = {-1.2, 1};
   struct gpnn_optimize_report report;
-  assert_ok(gpnn_optimize_lbfgs(valley, NULL, 2, 5, low, high, x, &report, &err));
+  assert_ok(gpnn_optimize_lbfgs(valley, NULL, 2, 5, 0, low, high, x, &report, &err));
   assert_in_range(report.n_evaluations, 1, 6);
   assert_true(report.end > 1e-8 && report.end <= report.start);
   assert_string_equal(report.outcome, "the evaluations are used up");

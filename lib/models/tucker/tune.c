@@ -165,7 +165,7 @@ static enum gpnn_status search(struct tuning *tuning, size_t most, struct gpnn_e
   gpnn_tucker_limits(t, limits, limits + t->n_numbers);
   bound_search(tuning, n, x, lower, upper, limits);
   enum gpnn_status status =
-      gpnn_optimize_lbfgs(objective, tuning, n, most, lower, upper, x, &report, err);
+      gpnn_optimize_lbfgs(objective, tuning, n, most, 0, lower, upper, x, &report, err);
   if (status == GPNN_OK) status = go_to(tuning, x, err);
   free(x);
   return status;

@@ -359,7 +359,7 @@ static enum gpnn_status descend(struct gpnn_grid_objective *o, size_t evaluation
     bounds[o->n_free + i] = c->upper;
     x[i] = fmin(fmax(o->at[o->free[i]], c->lower), c->upper);
   }
-  enum gpnn_status status = gpnn_optimize_lbfgs(objective_evaluate, o, o->n_free, evaluations,
+  enum gpnn_status status = gpnn_optimize_lbfgs(objective_evaluate, o, o->n_free, evaluations, 0,
                                                 bounds, bounds + o->n_free, x, &report, err);
   if (status != GPNN_OK) return status;
   for (size_t i = 0; i < o->n_free; i++) o->at[o->free[i]] = x[i];

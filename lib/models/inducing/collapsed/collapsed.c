@@ -326,7 +326,7 @@ static enum gpnn_status rescale(const struct spectrum *spectrum, double *factor,
   struct spectrum copy = *spectrum;
   struct gpnn_optimize_report report;
   enum gpnn_status status =
-      gpnn_optimize_lbfgs(rescaled, &copy, 2, 200, lower, upper, u, &report, err);
+      gpnn_optimize_lbfgs(rescaled, &copy, 2, 200, 0, lower, upper, u, &report, err);
   if (status != GPNN_OK) return status;
   *factor = exp(u[0]);
   *noise = exp(u[1]);

@@ -114,7 +114,7 @@ static enum gpnn_status improve(struct fit *f, struct gpnn_error *err)
     upper[j] = f->u[j] + (fixed ? 0 : reach);
   }
   enum gpnn_status status =
-      gpnn_optimize_lbfgs(evaluate, f, n, f->options->steps, lower, upper, f->u, &report, err);
+      gpnn_optimize_lbfgs(evaluate, f, n, f->options->steps, 0, lower, upper, f->u, &report, err);
   for (size_t j = 0; j < width && status == GPNN_OK; j++) covariance->lengthscale[j] = exp(f->u[j]);
   if (status != GPNN_OK) return status;
   covariance->kernelscale = exp(f->u[width]);

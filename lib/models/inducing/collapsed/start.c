@@ -171,7 +171,7 @@ static enum gpnn_status try_kernel(struct search *s, const struct gpnn_kernel *k
   for (size_t j = 0; j < s->width + 2; j++) s->u[j] = fmin(fmax(s->u[j], s->lower[j]), s->upper[j]);
   enum gpnn_status status = gpnn_collapsed_new(&s->collapsed, &problem, &data, err);
   if (status == GPNN_OK)
-    status = gpnn_optimize_lbfgs(evaluate, s, s->width + 2, most_evaluations, s->lower, s->upper,
+    status = gpnn_optimize_lbfgs(evaluate, s, s->width + 2, most_evaluations, 0, s->lower, s->upper,
                                  s->u, &report, err);
   if (status != GPNN_OK) return status;
   s->evaluations += report.n_evaluations;
