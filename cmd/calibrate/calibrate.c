@@ -58,6 +58,18 @@ static void across_release(struct across *across)
   *across = (struct across){0};
 }
 
+/* Writes what a cross-fit of all targets has estimated, where that is wanted. */
+static enum gpnn_status across_write(const struct across *across,
+                                     const struct calibrate_arguments *a,
+                                     const struct opened *opened, struct gpnn_error *err)
+{
+  struct gpnn_output *output = NULL;
+  if (a->folds == NULL || across->n < opened->n) return GPNN_OK;
+  enum gpnn_status status = cli_open_output(a->folds, &output, err);
+  if (status == GPNN_OK) status = gpnn_crossfit_write(across->crossfit, output, err);
+  return cli_close_output(output, status, err);
+}
+
 /* Sets '*across' to a cross-fit that 'target' is part of, unless it is that already.  Requires
  * across_is_possible(); outcomes as for gpnn_crossfit_new(). */
 static enum gpnn_status across_make(struct across *across, const struct cli *cli,
@@ -75,7 +87,7 @@ static enum gpnn_status across_make(struct across *across, const struct cli *cli
   if (status != GPNN_OK) return status;
   across_release(across);
   *across = made;
-  return GPNN_OK;
+  return across_write(across, a, opened, err);
 }
 
 /* ---- targets that hold classes --------------------------------------------------------------- */

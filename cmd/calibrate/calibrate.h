@@ -17,6 +17,7 @@ struct calibrate_arguments {
   bool leave_one_out;
   enum skip_bad skip_bad;
   const char *with, *like, *params; /* NULL: not given */
+  const char *folds;                /* where to write what a cross-fit estimates; or NULL */
   enum gpnn_calibrate_by by;
   int atom;                   /* 1: none */
   size_t blocked, neighbours; /* 0: not given */

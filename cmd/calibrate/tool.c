@@ -21,6 +21,7 @@ static const struct cli_option options[] = {
                .of = CLI_OF_NUMBERS),
     CLI_PROBABILITIES(0, "conformal", conformal, "P[,P...]",
                       "store widths of intervals, as for 0.5,0.95", .of = CLI_OF_NUMBERS),
+    CLI_TEXT(0, "folds", folds, "FILE", NULL), /* for tools that run this one */
     CLI_TEXT('p', "params", params, "FILE", "parameters (standard input)"),
     CLI_COUNT('m', "neighbours", neighbours, "M", "neighbours (as the parameters say)", 1, 1e6),
     SKIP_OPTION(skip_bad, "leave bad rows of TABLE out; all: however many"),

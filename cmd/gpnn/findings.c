@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "cmd/gpnn/check.h"
@@ -66,16 +67,28 @@ static enum gpnn_status find_unused(struct findings *f, const struct cli *cli, c
 
 /* ---- scores ------------------------------------------------------------------------------- */
 
-/* That nothing can be expected is no failure: the report says why. */
-static void look_out(struct findings *f, const struct cli *cli, size_t t)
+/* Reads what calibration has estimated without each fold of rows like those scored, if it has. */
+static void read_folds(const struct places *places, struct gpnn_expected_options *options)
 {
-  const struct gpnn_expected_options options = {.seed = cli->seed, .threads = cli->threads};
+  const char *path = places->working.folds;
+  if (places->lies_in_gaps || path == NULL || access(path, F_OK) != 0) return;
+  if (gpnn_parameters_read(&options->known, &options->n_known, path, NULL) != GPNN_OK)
+    options->n_known = 0;
+}
+
+/* That nothing can be expected is no failure: the report says why. */
+static void look_out(struct findings *f, const struct cli *cli, const struct places *places,
+                     size_t t)
+{
+  struct gpnn_expected_options options = {.seed = cli->seed, .threads = cli->threads};
   const struct gpnn_dataset *truths = gpnn_dataset_target(gpnn_index_dataset(f->opened.index),
                                                           f->opened.channels[t].dataset->target);
   struct outlook *outlook = &f->outlooks[t];
   struct gpnn_error err;
+  read_folds(places, &options);
   outlook->is_known = gpnn_expected_scores(f->opened.n, f->opened.channels, t, truths, &options,
                                            &outlook->expected, &err) == GPNN_OK;
+  if (options.n_known > 0) gpnn_parameters_free(options.known, options.n_known);
   if (!outlook->is_known) snprintf(outlook->why_not, sizeof outlook->why_not, "%s", err.text);
 }
 
@@ -106,7 +119,7 @@ enum gpnn_status findings_gather(struct findings *f, const struct cli *cli,
   if (status != GPNN_OK) return status;
   f->outlooks = calloc(f->opened.n, sizeof *f->outlooks);
   if (f->outlooks == NULL) return gpnn_fail_memory(err, "for the report");
-  for (size_t t = 0; t < f->opened.n; t++) look_out(f, cli, t);
+  for (size_t t = 0; t < f->opened.n; t++) look_out(f, cli, places, t);
   return GPNN_OK;
 }
 

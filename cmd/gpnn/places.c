@@ -18,6 +18,7 @@ enum {
   INDEX,
   FITTED,
   PARAMS,
+  FOLDS,
   OTHER_INDEX,
   OTHER_FITTED,
   OTHER_PARAMS,
@@ -88,6 +89,7 @@ static enum gpnn_status name_files(struct places *p, const char *name, const cha
   p->working = (struct files){.index = path_in(scratch, name, ".gpi"),
                               .fitted = path_in(scratch, name, ".fit"),
                               .params = path_in(scratch, name, ".par"),
+                              .folds = path_in(scratch, name, ".folds"),
                               .predictions = path_in(scratch, "predictions", ending_of(output))};
   p->other = (struct files){.index = path_in(scratch, name, ".other.gpi"),
                             .fitted = path_in(scratch, name, ".other.fit"),
@@ -95,10 +97,10 @@ static enum gpnn_status name_files(struct places *p, const char *name, const cha
   p->page.rows = path_in(scratch, "rows", ".tsv");
   p->page.predicted = path_in(scratch, "predicted", ".tsv");
   p->page.table = path_in(scratch, "table", ".tsv");
-  const char *const all[] = {p->working.index,       p->working.fitted, p->working.params,
-                             p->other.index,         p->other.fitted,   p->other.params,
-                             p->working.predictions, p->page.rows,      p->page.predicted,
-                             p->page.table};
+  const char *const all[] = {p->working.index,  p->working.fitted,      p->working.params,
+                             p->working.folds,  p->other.index,         p->other.fitted,
+                             p->other.params,   p->working.predictions, p->page.rows,
+                             p->page.predicted, p->page.table};
   enum gpnn_status status = GPNN_OK;
   for (size_t i = INDEX; i <= TABLE; i++) {
     unfinished[i] = all[i];
@@ -219,6 +221,7 @@ static void free_files(struct files *files)
   free(files->index);
   free(files->fitted);
   free(files->params);
+  free(files->folds);
   free(files->model);
   free(files->predictions);
 }

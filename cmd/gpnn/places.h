@@ -18,6 +18,7 @@
 /* Owned paths; NULL: there is no such file. */
 struct files {
   char *index, *fitted, *params, *model, *predictions;
+  char *folds; /* what calibration estimates without each fold, if it does */
 };
 
 /* Where the table to predict begins, as gpnn-predict has to be told because the command line does
@@ -39,7 +40,8 @@ struct places {
   } page;
   struct gpnn_scratch scratch;
   struct files working; /* unfinished; without a model */
-  struct files other;   /* those of another model, which is compared with it; no predictions */
+  struct files other;   /* those of another model, which is compared with it; no predictions, and
+                           no folds, as it is compared in rows held out */
   const char *effects;  /* borrowed; groups that have effects in the working files, although the
                            command line does not say so (cmd/gpnn/effects.c); NULL: none */
   bool is_trial;        /* what the working files come to is only tried: quietly */

@@ -410,6 +410,7 @@ enum gpnn_status steps_run(const struct cli *cli, const struct places *places, e
   announce(cli, &command, step, places->test == NULL ? STEP_CALIBRATE : STEP_PREDICT);
   if (cli->report != NULL) command_add(&command, "--quiet"); /* the report stands alone */
   if (step == STEP_INDEX) show_as(cli, places, &command);
+  if (step == STEP_CALIBRATE) add_file_option(&command, "--folds", places->working.folds);
   if (step == STEP_PREDICT) command_add(&command, "--names"); /* by which they are scored */
   /* A model that is only tried may be impossible, which is nothing to tell. */
   enum gpnn_status status =

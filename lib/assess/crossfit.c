@@ -1,5 +1,6 @@
 #include "assess/crossfit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,29 +45,54 @@ static uint64_t *rows_of_fold(const struct gpnn_crossfit *crossfit, size_t f, si
   return rows;
 }
 
-/* Estimates the parameters without fold 'f', and makes their model. */
+/* Estimates the parameters without fold 'f'. */
 static enum gpnn_status estimate(struct gpnn_crossfit *crossfit,
-                                 const struct gpnn_channel *channels,
-                                 const struct gpnn_model_options *options, size_t f,
+                                 const struct gpnn_channel *channels, int threads, size_t f,
                                  struct gpnn_error *err)
 {
-  struct fold *fold = &crossfit->folds[f];
-  size_t n_excluded, n = crossfit->n_channels;
+  struct gpnn_error inner;
+  size_t n_excluded;
   uint64_t *excluded = rows_of_fold(crossfit, f, &n_excluded);
+  if (excluded == NULL) return gpnn_fail_memory(err, "for a cross-fit");
+  enum gpnn_status status = gpnn_channels_refit(crossfit->n_channels, channels, threads, n_excluded,
+                                                excluded, crossfit->folds[f].params, &inner);
+  free(excluded);
+  if (status == GPNN_OK) return GPNN_OK;
+  return gpnn_fail(err, status, "without %zu of the %zu training rows: %s", n_excluded,
+                   crossfit->dataset->n, inner.text);
+}
+
+/* Takes over the parameters without fold 'f' from those of all folds. */
+static void take(struct gpnn_crossfit *crossfit, const struct gpnn_channel *channels, size_t f,
+                 struct gpnn_parameters *known)
+{
+  for (size_t c = 0; c < crossfit->n_channels; c++) {
+    const struct gpnn_parameters *given = channels[c].parameters;
+    struct gpnn_parameters *from = &known[f * crossfit->n_channels + c];
+    from->scale = given->scale;
+    from->degrees = given->degrees;
+    crossfit->folds[f].params[c] = *from;
+    *from = (struct gpnn_parameters){0};
+  }
+}
+
+/* Makes the model without fold 'f', of parameters that are known, unless that is NULL. */
+static enum gpnn_status make_fold(struct gpnn_crossfit *crossfit,
+                                  const struct gpnn_channel *channels,
+                                  const struct gpnn_model_options *options, size_t f,
+                                  struct gpnn_parameters *known, struct gpnn_error *err)
+{
+  struct fold *fold = &crossfit->folds[f];
+  size_t n = crossfit->n_channels;
+  enum gpnn_status status = GPNN_OK;
   fold->params = gpnn_alloc(n, 1, sizeof *fold->params);
   fold->channels = gpnn_alloc(n, 1, sizeof *fold->channels);
-  enum gpnn_status status = GPNN_OK;
-  if (excluded == NULL || fold->params == NULL || fold->channels == NULL)
-    status = gpnn_fail_memory(err, "for a cross-fit");
-  if (status == GPNN_OK) {
-    struct gpnn_error inner;
-    status = gpnn_channels_refit(n, channels, options->threads, n_excluded, excluded, fold->params,
-                                 &inner);
-    if (status != GPNN_OK)
-      status = gpnn_fail(err, status, "without %zu of the %zu training rows: %s", n_excluded,
-                         crossfit->dataset->n, inner.text);
-  }
-  free(excluded);
+  if (fold->params == NULL || fold->channels == NULL)
+    return gpnn_fail_memory(err, "for a cross-fit");
+  if (known != NULL)
+    take(crossfit, channels, f, known);
+  else
+    status = estimate(crossfit, channels, options->threads, f, err);
   if (status != GPNN_OK) return status;
   for (size_t c = 0; c < n; c++)
     fold->channels[c] = (struct gpnn_channel){channels[c].dataset, &fold->params[c]};
@@ -141,10 +167,11 @@ static enum gpnn_status draw_rows(struct gpnn_crossfit *crossfit, uint64_t seed,
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_crossfit_new(struct gpnn_crossfit **crossfit, size_t n_channels,
-                                   const struct gpnn_channel *channels,
-                                   const struct gpnn_model_options *options, size_t n_rows,
-                                   uint64_t seed, struct gpnn_error *err)
+enum gpnn_status gpnn_crossfit_again(struct gpnn_crossfit **crossfit, size_t n_channels,
+                                     const struct gpnn_channel *channels,
+                                     const struct gpnn_model_options *options, size_t n_rows,
+                                     uint64_t seed, size_t n_known, struct gpnn_parameters *known,
+                                     struct gpnn_error *err)
 {
   struct gpnn_crossfit *made = calloc(1, sizeof *made);
   if (made == NULL) return gpnn_fail_memory(err, "for a cross-fit");
@@ -155,12 +182,42 @@ enum gpnn_status gpnn_crossfit_new(struct gpnn_crossfit **crossfit, size_t n_cha
   own.threads = gpnn_blas_claim(options->threads);
   enum gpnn_status status =
       own.threads > 0 ? draw_rows(made, seed, err) : gpnn_fail_memory(err, GPNN_BLAS_ROOM);
+  if (n_known != made->n_folds * n_channels) known = NULL;
   for (size_t f = 0; f < made->n_folds && status == GPNN_OK; f++)
-    status = estimate(made, channels, &own, f, err);
+    status = make_fold(made, channels, &own, f, known, err);
   if (status == GPNN_OK)
     *crossfit = made;
   else
     gpnn_crossfit_free(made);
+  return status;
+}
+
+enum gpnn_status gpnn_crossfit_new(struct gpnn_crossfit **crossfit, size_t n_channels,
+                                   const struct gpnn_channel *channels,
+                                   const struct gpnn_model_options *options, size_t n_rows,
+                                   uint64_t seed, struct gpnn_error *err)
+{
+  return gpnn_crossfit_again(crossfit, n_channels, channels, options, n_rows, seed, 0, NULL, err);
+}
+
+enum gpnn_status gpnn_crossfit_write(const struct gpnn_crossfit *crossfit,
+                                     struct gpnn_output *output, struct gpnn_error *err)
+{
+  enum { ROOM = 24 };
+  size_t n_channels = crossfit->n_channels, n = crossfit->n_folds * n_channels;
+  struct gpnn_parameters *all = gpnn_alloc(n, 1, sizeof *all); /* their arrays are the folds' */
+  char(*name)[ROOM] = gpnn_alloc(n, 1, sizeof *name);
+  enum gpnn_status status = all == NULL || name == NULL
+                                ? gpnn_fail_memory(err, "for the parameters of a cross-fit")
+                                : GPNN_OK;
+  for (size_t i = 0; i < n && status == GPNN_OK; i++) {
+    snprintf(name[i], ROOM, "%zu", i + 1);
+    all[i] = crossfit->folds[i / n_channels].params[i % n_channels];
+    all[i].target = name[i];
+  }
+  if (status == GPNN_OK) status = gpnn_parameters_write(all, n, output, err);
+  free(all);
+  free(name);
   return status;
 }
 

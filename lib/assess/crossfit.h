@@ -14,6 +14,7 @@
  * groups only.
  *
  *   gpnn_crossfit_new()      divides the rows and estimates: the cost is that of five fits
+ *   gpnn_crossfit_write()    writes what was estimated, for gpnn_crossfit_again()
  *   gpnn_crossfit_predict()  predicts some of the rows, any number of times;
  *                            gpnn_crossfit_classify() their classes
  *   gpnn_crossfit_free()
@@ -51,6 +52,26 @@ GPNN_MUST_CHECK enum gpnn_status
 gpnn_crossfit_new(struct gpnn_crossfit **crossfit, size_t n_channels,
                   const struct gpnn_channel *channels, const struct gpnn_model_options *options,
                   size_t n_rows, uint64_t seed, struct gpnn_error *err);
+
+/*
+ * The same where 'known' has the 'n_known' parameters that gpnn_crossfit_write() wrote of the same
+ * rows, by the same seed: nothing is estimated, and but for what calibration finds, the
+ * likelihood's scale, which the channels may have by now, they are those of that cross-fit.  They
+ * are taken over and zeroed.  If they are not as many as there are folds of all channels, it is
+ * made anew.
+ */
+GPNN_MUST_CHECK enum gpnn_status
+gpnn_crossfit_again(struct gpnn_crossfit **crossfit, size_t n_channels,
+                    const struct gpnn_channel *channels, const struct gpnn_model_options *options,
+                    size_t n_rows, uint64_t seed, size_t n_known, struct gpnn_parameters *known,
+                    struct gpnn_error *err);
+
+/* Writes the parameters of all channels without the first fold, without the second and so on, as
+ * if they were those of as many targets, which are numbered from 1.  Outcomes as for
+ * gpnn_parameters_write(). */
+GPNN_MUST_CHECK enum gpnn_status gpnn_crossfit_write(const struct gpnn_crossfit *crossfit,
+                                                     struct gpnn_output *output,
+                                                     struct gpnn_error *err);
 
 /* The rows, in random order: their number, and their numbers among the training rows. */
 size_t gpnn_crossfit_n_rows(const struct gpnn_crossfit *crossfit);

@@ -261,8 +261,9 @@ static enum gpnn_status score_cross_fitted(struct job *job, struct gpnn_error *e
   const struct gpnn_model_options options = {.threads = job->options.threads};
   size_t n = channel_of(job)->dataset->n;
   struct gpnn_crossfit *crossfit = NULL;
-  enum gpnn_status status = gpnn_crossfit_new(&crossfit, job->n, job->channels, &options,
-                                              n < LEFT_OUT ? n : LEFT_OUT, job->options.seed, err);
+  enum gpnn_status status =
+      gpnn_crossfit_again(&crossfit, job->n, job->channels, &options, n < LEFT_OUT ? n : LEFT_OUT,
+                          job->options.seed, job->options.n_known, job->options.known, err);
   size_t n_folds = status == GPNN_OK ? gpnn_crossfit_n_folds(crossfit) : 0;
   for (size_t f = 0; f < n_folds && status == GPNN_OK; f++)
     status = score_fold(job, crossfit, f, err);

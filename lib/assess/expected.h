@@ -64,6 +64,9 @@ struct gpnn_expected_options {
   /* Of numbers, the scores of the rows dealt into GPNN_EXPECTED_PARTS parts are written here, if
    * there are 10 rows for each; NULL: not wanted. */
   struct gpnn_metrics_result *parts;
+  /* What gpnn_calibrate()'s cross-fit estimated, if it is known, for gpnn_crossfit_again(). */
+  size_t n_known;
+  struct gpnn_parameters *known;
 };
 
 /*

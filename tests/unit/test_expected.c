@@ -6,6 +6,7 @@
 #include "fixture.h"
 #include "models.h"
 #include "models/predict.h"
+#include "table/stream.h"
 
 static const struct gpnn_expected_options usual = {.seed = 1, .threads = 1};
 
@@ -215,6 +216,20 @@ static void classes_are_scored_by_tempered_probabilities(void **state)
 
 /* Parameters that the fit made from all rows are estimated again without the rows that are scored.
  */
+/* Writes what a cross-fit estimated to a file, and reads it from there. */
+static void read_back(const struct gpnn_crossfit *crossfit, struct gpnn_expected_options *options)
+{
+  char path[256];
+  struct gpnn_output *output;
+  snprintf(path, sizeof path, "%s/gpnn-folds.%ld", unit_temporary(), (long)getpid());
+  assert_ok(gpnn_output_open(&output, path, &err));
+  assert_ok(gpnn_crossfit_write(crossfit, output, &err));
+  assert_ok(gpnn_output_close(output, &err));
+  assert_ok(gpnn_parameters_read(&options->known, &options->n_known, path, &err));
+  assert_int_equal(options->n_known, GPNN_CROSSFIT_FOLDS);
+  assert_int_equal(remove(path), 0);
+}
+
 static void rows_that_the_fit_knows_are_scored_by_parameters_that_do_not(void **state)
 {
   (void)state;
@@ -251,6 +266,12 @@ static void rows_that_the_fit_knows_are_scored_by_parameters_that_do_not(void **
   assert_ok(gpnn_expected_scores(1, &channel, 0, f.data, &threads, &again, &err));
   assert_memory_equal(&again.scores.rmse, &expected.scores.rmse, sizeof again.scores.rmse);
   assert_memory_equal(&again.scores.nll, &expected.scores.nll, sizeof again.scores.nll);
+  struct gpnn_expected_options known = usual;
+  read_back(crossfit, &known);
+  assert_ok(gpnn_expected_scores(1, &channel, 0, f.data, &known, &again, &err));
+  assert_memory_equal(&again.scores.nll, &expected.scores.nll, sizeof again.scores.nll);
+  assert_null(known.known[0].covariance.kernel); /* taken over */
+  gpnn_parameters_free(known.known, known.n_known);
   gpnn_crossfit_free(crossfit);
   gpnn_parameters_release(&params);
   fixture_free(&f);
