@@ -26,7 +26,7 @@ static const struct cli_tool tool = {
     .synopsis = "[OPTION...] PREDICTIONS...",
     .purpose = "Combine the predictions that several models make of the same rows into one: by\n"
                "default as is exact if the models see independent views of the target.",
-    .groups = CLI_OUTPUT | CLI_TABLE,
+    .groups = CLI_OUTPUT | CLI_TABLE | CLI_THREADS,
     .min_operands = 1,
     .max_operands = 1000,
     CLI_OPTIONS(options),

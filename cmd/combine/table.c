@@ -10,14 +10,6 @@
 #include "cmd/common/table.h"
 #include "table/columns.h"
 
-/* Where the columns of a table are; SIZE_MAX: it has no such column. */
-struct reading {
-  const struct cli *cli;
-  const struct combine_arguments *a;
-  struct gpnn_table *table;
-  size_t id, truth, mean, sd, df;
-};
-
 /* The last column of that name, as those carried along come before predictions. */
 static size_t find_named(const struct gpnn_table *table, const char *name)
 {
@@ -27,7 +19,7 @@ static size_t find_named(const struct gpnn_table *table, const char *name)
 }
 
 /* A table without a header has truth, mean, sd and degrees of freedom, as for gpnn-eval. */
-static void find_by_position(struct reading *r)
+static void find_by_position(struct combine_reading *r)
 {
   const size_t n = gpnn_table_columns(r->table), at = n == 1 ? 0 : 1;
   r->truth = n == 1 ? SIZE_MAX : 0;
@@ -36,7 +28,7 @@ static void find_by_position(struct reading *r)
   r->df = SIZE_MAX;
 }
 
-static enum gpnn_status find_columns(struct reading *r, struct gpnn_error *err)
+static enum gpnn_status find_columns(struct combine_reading *r, struct gpnn_error *err)
 {
   enum gpnn_status status = GPNN_OK;
   if (gpnn_table_has_header(r->table)) {
@@ -68,8 +60,9 @@ static enum gpnn_status find_columns(struct reading *r, struct gpnn_error *err)
   return status;
 }
 
-static enum gpnn_status read_number(const struct reading *r, const struct gpnn_record *record,
-                                    size_t column, double *to, struct gpnn_error *err)
+static enum gpnn_status read_number(const struct combine_reading *r,
+                                    const struct gpnn_record *record, size_t column, double *to,
+                                    struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_columns_optional(r->table, record, column, to, err);
   if (status == GPNN_OK && fabs(*to) > COMBINE_MOST)
@@ -80,8 +73,9 @@ static enum gpnn_status read_number(const struct reading *r, const struct gpnn_r
 }
 
 /* An infinite number of degrees of freedom may be written as such. */
-static enum gpnn_status read_degrees(const struct reading *r, const struct gpnn_record *record,
-                                     double *to, struct gpnn_error *err)
+static enum gpnn_status read_degrees(const struct combine_reading *r,
+                                     const struct gpnn_record *record, double *to,
+                                     struct gpnn_error *err)
 {
   *to = INFINITY;
   if (r->df == SIZE_MAX) return GPNN_OK;
@@ -109,9 +103,10 @@ static enum gpnn_status grow(struct combine_table *t, struct gpnn_error *err)
   return GPNN_OK;
 }
 
-static enum gpnn_status read_row(const struct reading *r, const struct gpnn_record *record,
-                                 struct combine_table *t, struct gpnn_error *err)
+static enum gpnn_status read_row(struct combine_table *t, const struct gpnn_record *record,
+                                 struct gpnn_error *err)
 {
+  const struct combine_reading *r = &t->reading;
   const size_t i = t->n;
   enum gpnn_status status = grow(t, err);
   if (status == GPNN_OK) status = read_number(r, record, r->mean, &t->mean[i], err);
@@ -125,32 +120,58 @@ static enum gpnn_status read_row(const struct reading *r, const struct gpnn_reco
     status = gpnn_columns_present(r->table, record, r->id, err);
   if (status == GPNN_OK && r->id != SIZE_MAX)
     status = ids_add(&t->ids, &record->fields[r->id], err);
-  if (status == GPNN_OK) t->n++;
-  return status;
-}
-
-static enum gpnn_status read_rows(const struct reading *r, struct combine_table *t,
-                                  struct gpnn_error *err)
-{
-  struct gpnn_record record;
-  enum gpnn_status status = GPNN_OK;
-  while (status == GPNN_OK) {
-    status = gpnn_table_next(r->table, &record, err);
-    if (status == GPNN_OK) status = read_row(r, &record, t, err);
-  }
-  if (status != GPNN_END) return status;
-  if (r->id != SIZE_MAX)
-    return ids_order(&t->ids, gpnn_table_name(r->table), gpnn_table_column(r->table, r->id), err);
+  if (status != GPNN_OK) return status;
+  t->has_sd = t->has_sd || !isnan(t->sd[i]);
+  t->n++;
   return GPNN_OK;
 }
 
-static enum gpnn_status name_target(const struct reading *r, struct combine_table *t,
-                                    struct gpnn_error *err)
+/* What is to be done once all rows are read. */
+static enum gpnn_status end(struct combine_table *t, struct gpnn_error *err)
 {
+  struct combine_reading *r = &t->reading;
+  enum gpnn_status status = GPNN_OK;
+  if (r->id != SIZE_MAX)
+    status = ids_order(&t->ids, gpnn_table_name(r->table), gpnn_table_column(r->table, r->id), err);
+  if (status == GPNN_OK) table_warn_if_torn(r->cli, r->table);
+  gpnn_table_close(r->table);
+  r->table = NULL;
+  t->has_ended = true;
+  return status;
+}
+
+enum gpnn_status combine_next(struct combine_table *table, size_t most, struct gpnn_error *err)
+{
+  struct gpnn_record record;
+  enum gpnn_status status = GPNN_OK;
+  table->before += table->n;
+  table->n = 0;
+  while (status == GPNN_OK && table->n < most && !table->has_ended) {
+    status = gpnn_table_next(table->reading.table, &record, err);
+    if (status == GPNN_OK)
+      status = read_row(table, &record, err);
+    else if (status == GPNN_END)
+      status = end(table, err);
+  }
+  return status;
+}
+
+static enum gpnn_status name_target(struct combine_table *t, struct gpnn_error *err)
+{
+  const struct combine_reading *r = &t->reading;
   if (r->truth == SIZE_MAX) return GPNN_OK;
   const char *name = gpnn_table_has_header(r->table) ? gpnn_table_column(r->table, r->truth) : "y";
   t->target = gpnn_copy_text(name, strlen(name));
   return t->target == NULL ? gpnn_fail_memory(err, "for predictions") : GPNN_OK;
+}
+
+enum gpnn_status combine_open(const struct cli *cli, const struct combine_arguments *a,
+                              const char *path, struct combine_table *table, struct gpnn_error *err)
+{
+  *table = (struct combine_table){.name = path, .reading = {.cli = cli, .a = a}};
+  enum gpnn_status status = gpnn_table_open(&table->reading.table, path, &cli->table, err);
+  if (status == GPNN_OK) status = find_columns(&table->reading, err);
+  return status == GPNN_OK ? name_target(table, err) : status;
 }
 
 /* ---- the order of the first table ---------------------------------------------------------- */
@@ -193,8 +214,7 @@ static enum gpnn_status follow_ids(const struct combine_table *first, struct com
 }
 
 /* Truths of one row that differ mean that the tables are about other rows, or another target. */
-static enum gpnn_status check_truths(const struct combine_arguments *a,
-                                     const struct combine_table *first,
+static enum gpnn_status check_truths(const struct combine_table *first,
                                      const struct combine_table *t, struct gpnn_error *err)
 {
   for (size_t i = 0; i < t->n && first->target != NULL && t->target != NULL; i++)
@@ -202,39 +222,48 @@ static enum gpnn_status check_truths(const struct combine_arguments *a,
       return gpnn_fail(err, GPNN_EDATA,
                        "%s: column '%s': the truth of row %zu is %.10g, but %.10g in %s: are these "
                        "the same rows%s?",
-                       t->name, t->target, i + 1, t->truth[i], first->truth[i], first->name,
-                       a->id == NULL ? ", in the same order" : "");
+                       t->name, t->target, t->before + i + 1, t->truth[i], first->truth[i],
+                       first->name, t->reading.a->id == NULL ? ", in the same order" : "");
   return GPNN_OK;
 }
 
-static enum gpnn_status follow(const struct combine_arguments *a, const struct combine_table *first,
-                               struct combine_table *t, struct gpnn_error *err)
+/* Sets '*n' to the number of rows of a table, and reads those that remain. */
+static enum gpnn_status count(struct combine_table *t, size_t *n, struct gpnn_error *err)
 {
+  struct gpnn_record record;
   enum gpnn_status status = GPNN_OK;
-  if (t->n != first->n)
-    return gpnn_fail(err, GPNN_EDATA, "%s: has %zu rows, but %s has %zu", t->name, t->n,
-                     first->name, first->n);
-  if (a->id != NULL) status = follow_ids(first, t, err);
-  return status == GPNN_OK ? check_truths(a, first, t, err) : status;
+  *n = t->before + t->n;
+  while (status == GPNN_OK && !t->has_ended) {
+    status = gpnn_table_next(t->reading.table, &record, err);
+    if (status == GPNN_OK) ++*n;
+    if (status == GPNN_END) status = end(t, err);
+  }
+  return status;
 }
 
-enum gpnn_status combine_read(const struct cli *cli, const struct combine_arguments *a,
-                              const char *path, const struct combine_table *first,
-                              struct combine_table *table, struct gpnn_error *err)
+static enum gpnn_status refuse_length(struct combine_table *first, struct combine_table *t,
+                                      struct gpnn_error *err)
 {
-  struct reading r = {.cli = cli, .a = a};
-  *table = (struct combine_table){.name = path};
-  enum gpnn_status status = gpnn_table_open(&r.table, path, &cli->table, err);
-  if (status == GPNN_OK) status = find_columns(&r, err);
-  if (status == GPNN_OK) status = name_target(&r, table, err);
-  if (status == GPNN_OK) status = read_rows(&r, table, err);
-  if (status == GPNN_OK) table_warn_if_torn(cli, r.table);
-  gpnn_table_close(r.table);
-  return status == GPNN_OK && first != NULL ? follow(a, first, table, err) : status;
+  size_t n_first, n;
+  enum gpnn_status status = count(first, &n_first, err);
+  if (status == GPNN_OK) status = count(t, &n, err);
+  if (status != GPNN_OK) return status;
+  return gpnn_fail(err, GPNN_EDATA, "%s: has %zu rows, but %s has %zu", t->name, n, first->name,
+                   n_first);
+}
+
+enum gpnn_status combine_follow(struct combine_table *first, struct combine_table *table,
+                                struct gpnn_error *err)
+{
+  enum gpnn_status status = GPNN_OK;
+  if (table->n != first->n) return refuse_length(first, table, err);
+  if (table->reading.a->id != NULL) status = follow_ids(first, table, err);
+  return status == GPNN_OK ? check_truths(first, table, err) : status;
 }
 
 void combine_table_release(struct combine_table *table)
 {
+  gpnn_table_close(table->reading.table);
   free(table->mean);
   free(table->sd);
   free(table->df);
@@ -247,15 +276,16 @@ void combine_table_release(struct combine_table *table)
 /* ---- truths -------------------------------------------------------------------------------- */
 
 /* Where the truth of a record belongs; SIZE_MAX: nowhere. */
-static size_t find_place(const struct reading *r, const struct gpnn_record *record,
+static size_t find_place(const struct combine_reading *r, const struct gpnn_record *record,
                          const struct combine_table *first, size_t i)
 {
   if (r->id == SIZE_MAX) return i < first->n ? i : SIZE_MAX;
   return ids_find(&first->ids, record->fields[r->id].text, record->fields[r->id].length);
 }
 
-static enum gpnn_status read_truths(const struct reading *r, const struct combine_table *first,
-                                    double *truth, struct gpnn_error *err)
+static enum gpnn_status read_truths(const struct combine_reading *r,
+                                    const struct combine_table *first, double *truth,
+                                    struct gpnn_error *err)
 {
   struct gpnn_record record;
   enum gpnn_status status = GPNN_OK;
@@ -275,7 +305,7 @@ static enum gpnn_status read_truths(const struct reading *r, const struct combin
 }
 
 /* The column of the predicted target's name, if the table has it, or else the last. */
-static enum gpnn_status find_truth(struct reading *r, const struct combine_table *first,
+static enum gpnn_status find_truth(struct combine_reading *r, const struct combine_table *first,
                                    struct gpnn_error *err)
 {
   r->id = SIZE_MAX;
@@ -292,7 +322,7 @@ enum gpnn_status combine_read_truth(const struct cli *cli, const struct combine_
                                     const char *path, const struct combine_table *first,
                                     double **truth, struct gpnn_error *err)
 {
-  struct reading r = {.cli = cli, .a = a};
+  struct combine_reading r = {.cli = cli, .a = a};
   double *read = gpnn_alloc(first->n, 1, sizeof *read);
   enum gpnn_status status = read == NULL ? gpnn_fail_memory(err, "for truths")
                                          : gpnn_table_open(&r.table, path, &cli->table, err);

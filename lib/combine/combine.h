@@ -76,9 +76,18 @@ struct gpnn_combined {
 struct gpnn_combined gpnn_combine(const struct gpnn_combine_settings *settings, const double *mean,
                                   const double *variance, const double *df, double *share);
 
-/* The mean and the variance of the truths that are known (not NaN), as a prior; false: there are
- * none, or all are equal. */
-bool gpnn_combine_prior(size_t n_rows, const double *truth, double *mean, double *variance);
+/* Truths that a prior is made of, so far; zeroed: none yet. */
+struct gpnn_combine_truths {
+  size_t n;
+  double mean, squares; /* the sum of squared differences from the mean */
+};
+
+/* Adds those of n_rows truths that are known (not NaN). */
+void gpnn_combine_add_truths(struct gpnn_combine_truths *truths, size_t n_rows,
+                             const double *truth);
+
+/* Their mean and variance, as a prior; false: there are none, or all are equal. */
+bool gpnn_combine_prior(const struct gpnn_combine_truths *truths, double *mean, double *variance);
 
 /*
  * Learns weights from n_rows rows whose truth is known, none of which the models have seen: 'means'

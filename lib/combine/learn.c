@@ -189,18 +189,20 @@ static enum gpnn_status learn_stack(const struct lesson *l, double *weights, dou
   return done ? GPNN_OK : gpnn_fail_memory(err, "to learn weights");
 }
 
-bool gpnn_combine_prior(size_t n_rows, const double *truth, double *mean, double *variance)
+void gpnn_combine_add_truths(struct gpnn_combine_truths *truths, size_t n_rows, const double *truth)
 {
-  double sum = 0;
-  size_t n = 0;
-  *mean = 0;
   for (size_t r = 0; r < n_rows; r++) {
     if (isnan(truth[r])) continue;
-    const double before = truth[r] - *mean;
-    *mean += before / (double)++n;
-    sum += before * (truth[r] - *mean);
+    const double before = truth[r] - truths->mean;
+    truths->mean += before / (double)++truths->n;
+    truths->squares += before * (truth[r] - truths->mean);
   }
-  *variance = n > 0 ? sum / (double)n : 0;
+}
+
+bool gpnn_combine_prior(const struct gpnn_combine_truths *truths, double *mean, double *variance)
+{
+  *mean = truths->mean;
+  *variance = truths->n > 0 ? truths->squares / (double)truths->n : 0;
   return *variance > 0;
 }
 

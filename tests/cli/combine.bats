@@ -48,6 +48,26 @@ of() { awk -F '\t' -v row="$1" -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++)
   gpnn-combine --id id --prior 0,1 1.csv.gz 2.tsv | diff - <(gpnn-combine --id id --prior 0,1 1.tsv 2.tsv)
 }
 
+@test "long tables go through in blocks of rows, as if they were in memory" {
+  gpnn-simulate views -n 9000 >all.tsv
+  awk -F '\t' 'NR == 1 { print "id\ty\tmean\tsd\tdf"; next } { print NR "\t" $2 "\t" $3 "\t0.5\t" (NR > 8990 ? 5 : "inf") }' all.tsv >1.tsv
+  awk -F '\t' 'NR == 1 { print "id\ty\tmean\tsd"; next } { print NR "\t" $2 "\t" $4 "\t0.7" }' all.tsv >2.tsv
+  gpnn-combine --id id 1.tsv 2.tsv | cut -f 2- >whole.tsv
+  gpnn-combine 1.tsv 2.tsv | diff - whole.tsv
+  gpnn-combine -j 1 <(cat 1.tsv) - <2.tsv | diff - whole.tsv
+  head -n 8193 2.tsv >short.tsv
+  assert_fails 1 'short.tsv: has 8192 rows, but 1.tsv has 9000' gpnn-combine --prior 0,1 1.tsv short.tsv
+  assert_fails 1 '1.tsv: has 9000 rows, but short.tsv has 8192' gpnn-combine --prior 0,1 short.tsv 1.tsv
+  sed '9000s/0.7$/x/' 2.tsv >bad.tsv
+  assert_fails 1 "bad.tsv:9000: column 'sd': not a number" gpnn-combine --prior 0,1 -o out.tsv 1.tsv bad.tsv
+  [ ! -e out.tsv ]
+  gpnn-combine --prior 0,1 1.tsv bad.tsv 2>/dev/null | tail -n 1 | awk -F '\t' 'NF != 4 { exit 1 }'
+  awk -F '\t' 'NR > 1 { $4 = "NA" } { print }' OFS='\t' 2.tsv >without.tsv
+  assert_fails 1 "without.tsv: has no column 'sd'" gpnn-combine --prior 0,1 1.tsv without.tsv
+  sed '9000s/\t[^\t]*/\t77/' 2.tsv >other.tsv
+  assert_fails 1 "other.tsv: column 'y': the truth of row 8999 is 77" gpnn-combine --prior 0,1 1.tsv other.tsv
+}
+
 @test "what a model does not predict comes from the others" {
   make_predictions
   sed 's/^c.*/c\t0\tNA\tNA/' 1.tsv >gap.tsv
