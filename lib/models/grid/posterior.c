@@ -127,6 +127,8 @@ static enum gpnn_status make_engine(struct gpnn_grid_posterior *p, struct gpnn_e
 {
   struct gpnn_grid_system_options options = p->options.system;
   if (p->ops != &gpnn_grid_latent_ops) options.preconditioner = GPNN_GRID_PRECONDITION_NONE;
+  if (p->has_draws) options.columns = 1 + p->options.draws;
+  if (options.tolerance == 0) options.tolerance = p->options.tolerance;
   enum gpnn_status status = gpnn_grid_system_new(&p->system, p->grid, p->parameters, &options, err);
   bool has_state = p->ops->make != NULL;
   return status == GPNN_OK && has_state ? p->ops->make(p, &p->engine, err) : status;
