@@ -146,8 +146,8 @@ static enum gpnn_status learn_some(struct learning *l, struct gpnn_feature_curso
   for (size_t r = 0; r < peers->size && begin + r < l->dataset->d && status == GPNN_OK; r++) {
     if (!may_have_score(l->dataset, at, begin + r)) continue;
     is_here = is_here || r == peers->rank;
-    size_t n = take_values(l, begin + r, l->values);
-    send[r] = (struct gpnn_message){n * sizeof *l->values, malloc(n * sizeof *l->values + 1)};
+    send[r].length = take_values(l, begin + r, l->values) * sizeof *l->values;
+    send[r].bytes = malloc(send[r].length + 1);
     if (send[r].bytes == NULL) status = gpnn_fail_memory(err, "for the scores of the inputs");
     if (status == GPNN_OK) memcpy(send[r].bytes, l->values, send[r].length);
   }

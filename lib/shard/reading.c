@@ -60,16 +60,12 @@ static enum gpnn_status read_part(struct gpnn_peers *peers,
   struct gpnn_table_part part;
   struct gpnn_training_reading how = *reading->how;
   uint64_t n_before;
-  bool is_joined;
   how.profile = NULL;
   *why = place_part(peers->rank, peers->size, told, &part, &n_before);
   if (*why != NULL) return GPNN_OK;
   enum gpnn_status status = gpnn_table_take_part(table, &part, n_before, err);
   if (status == GPNN_OK) status = gpnn_training_read(training, table, &how, err);
-  status = gpnn_training_join(training, peers, status, &is_joined, err);
-  if (status == GPNN_OK && !is_joined)
-    *why = "rows are bad, or have what takes all of them in one place";
-  return status;
+  return gpnn_training_join(training, peers, status, why, err);
 }
 
 enum gpnn_status gpnn_shard_read(struct gpnn_peers *peers, const struct gpnn_shard_reading *reading,

@@ -2,16 +2,17 @@
 # price and cores.
 #
 # With n rows, d inputs, m neighbours and R ranks, processor time in seconds is
-#   rank 0 of index    read n + tree(n / R)
-#   others             tree(n / R) each,           tree(k) = b k log2 k
+#   index              begin + row k log2 k of each rank, k = n / R, and 'first' more of rank 0
 #   a prediction       near(n / R) (1 + far (asked - 1)) + each R in all,   near(k) = c k^p
-# and memory and disk of a rank grow with n / R over what a process has anyway.  c and p come from
+# and memory and disk of a rank grow with n / R over what a process has anyway.  The rows are hashed
+# in one chain from rank to rank, while others wait.  c and p come from
 # one rank and two numbers of rows, all else but 'each' from 1, 2 and 4 ranks and the second of these.
 # 'asked' counts the boxes that a ball of m rows meets, of a unit cube cut across one input after the
 # other, where the centre is uniform and the ball has the volume m / n.
 
 BEGIN {
   each = 0.5 # by 8 ranks and one, of one neighbour and 2 inputs
+  hash = 1.5e-9 # seconds a number
   pi = 4 * atan2(1, 1)
 }
 
@@ -63,8 +64,7 @@ function asked(n, d, m, R,  r, k, q, j, sum) {
   return sum / 200
 }
 
-function tree(k) { return b * k * log2(k) }
-function index_first(n, R) { return read * n + tree(n / R) }
+function index_of(k) { return begin + row * k * log2(k) }
 function near(k) { return c * k ^ p }
 function predict_all(n, a, R) { return near(n / R) * (1 + far * (a - 1)) + each * R }
 
@@ -90,8 +90,10 @@ function learn(d,  n, zero, one, two, four) {
     exit 2
   }
   m = of(one, "neighbours")
-  b = of(two, "index_others") / (n / 2) / log2(n / 2)
-  read = (of(two, "index_first") - of(two, "index_others")) / n
+  row = of(two, "index_busiest") - of(four, "index_busiest")
+  row /= n / 2 * log2(n / 2) - n / 4 * log2(n / 4)
+  begin = of(four, "index_busiest") - row * n / 4 * log2(n / 4)
+  first = of(four, "index_first") - of(four, "index_busiest")
   memory_row = (of(two, "index_mib") - of(four, "index_mib")) / (n / 4)
   memory_0 = of(four, "index_mib") - memory_row * n / 4
   shard_row = of(one, "shard_bytes") / n
@@ -108,7 +110,8 @@ function check(  i, n, d, R, a) {
     learn(d)
     a = asked(n, d, m, R)
     printf "%d\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t%d\t%d\t%d\t%.2f\t%.2f\t%.1f\t%.1f\n", n, d, R,
-      of(i, "index_first"), index_first(n, R), of(i, "index_busiest"), (R > 1 ? tree(n / R) : 0),
+      of(i, "index_first"), first + index_of(n / R), of(i, "index_busiest"),
+      (R > 1 ? index_of(n / R) : 0),
       of(i, "index_mib"), (R > 1 ? memory_0 + memory_row * n / R : 0),
       of(i, "shard_bytes"), shard_row * n / R, of(i, "asked"), a,
       predicted(i), predict_all(n, a, R)
@@ -122,10 +125,10 @@ function predict(  e, n, R, a, busy, hours, seconds) {
     for (R = 16; R <= 4096; R *= 4) {
       n = 10 ^ e
       a = asked(n, inputs, m, R)
-      busy = index_first(n, R) + 8 * (inputs + 2) * n / 1e9
+      busy = first + index_of(n / R) + 8 * (inputs + 2) * n / R / 1e9 + hash * (inputs + 1) * n
       seconds = 1000 * greatest(near(n / R) * (1 + far * (a - 1)) / R / cores + each, (inputs + 2) / 10)
       hours = R * cores * (busy + seconds) / 3600
-      printf "1e%d\t%d\t%.0f\t%.2f\t%.2f\t%.1f\t%.1f\t%.0f\t%.0f\n", e, R, busy / 60,
+      printf "1e%d\t%d\t%.1f\t%.2f\t%.2f\t%.1f\t%.1f\t%.0f\t%.0f\n", e, R, busy / 60,
         (memory_0 + memory_row * n / R) / 1024, (shard_row + 8) * n / R / 2 ^ 30, a, seconds / 60, hours,
         hours * price
     }

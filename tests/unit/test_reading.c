@@ -206,6 +206,7 @@ static void copies_are_left_to_one(void **state)
   for (size_t r = 0; r < 4; r++) {
     assert_int_equal(run.status[r], GPNN_OK);
     assert_non_null(run.why[r]);
+    assert_string_equal(run.why[r], "rows are copies of others");
   }
 }
 

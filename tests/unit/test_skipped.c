@@ -57,6 +57,28 @@ static void one_reason_is_told_alone(void **state)
   gpnn_table_close(table);
 }
 
+static void parts_are_told_as_the_whole(void **state)
+{
+  (void)state;
+  struct gpnn_skipped first = {0}, second = {0}, joined = {0}, full = {0};
+  char text[GPNN_SKIPPED_BYTES];
+  char reason[] = "not a number"; /* the same text at another address */
+  size_t n_good;
+  gpnn_table_close(count_bad("a\tb\tc\n1\t2\t3\nNA\t2\t3\n1\tx\t3\n", &first, &n_good));
+  struct gpnn_table *table = count_bad("a\tb\tc\n1\t2\t3\n1\ty\t3\n1\n1\tz\t3\n", &second, &n_good);
+  second.kinds[0].what = reason;
+  assert_true(gpnn_skipped_join(&joined, &first));
+  assert_true(gpnn_skipped_join(&joined, &second));
+  assert_int_equal(joined.n, 5);
+  assert_string_equal(gpnn_skipped_describe(&joined, table, text),
+                      "column 'b': not a number in 3 rows, as \"x\" (line 4); column 'a': missing "
+                      "value in 1 row, as \"NA\" (line 3); malformed in 1 row, as in line 4");
+  full.n_kinds = GPNN_SKIPPED_KINDS;
+  for (size_t k = 0; k < full.n_kinds; k++) full.kinds[k].what = reason;
+  assert_false(gpnn_skipped_join(&joined, &full));
+  gpnn_table_close(table);
+}
+
 static void three_kinds_are_all_named(void **state)
 {
   (void)state;
@@ -152,6 +174,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bad_rows_are_told_by_column_the_most_frequent_first),
       cmocka_unit_test(one_reason_is_told_alone),
+      cmocka_unit_test(parts_are_told_as_the_whole),
       cmocka_unit_test(three_kinds_are_all_named),
       cmocka_unit_test(names_and_texts_of_any_length_fit),
       cmocka_unit_test(reasons_of_any_length_fit),

@@ -127,11 +127,10 @@ static enum gpnn_status find_copies(struct gpnn_training *training, struct gpnn_
 }
 
 enum gpnn_status gpnn_training_join(struct gpnn_training *training, struct gpnn_peers *peers,
-                                    enum gpnn_status status, bool *is_joined,
+                                    enum gpnn_status status, const char **why,
                                     struct gpnn_error *err)
 {
   struct told *told = gpnn_alloc(peers->size, 1, sizeof *told);
-  *is_joined = false;
   if (told != NULL) tell(training, status, &told[peers->rank]);
   status = told == NULL ? gpnn_fail_memory(err, "for the parts of a table")
                         : begin(training, peers, err);
@@ -143,7 +142,9 @@ enum gpnn_status gpnn_training_join(struct gpnn_training *training, struct gpnn_
     status = find_copies(training, err);
   }
   status = gpnn_peers_agree(peers, status, err);
-  *is_joined = status == GPNN_OK && is_simple && training->n_copied == 0;
+  *why = !is_simple               ? "rows are bad, or have what takes all of them in one place"
+         : training->n_copied > 0 ? "rows are copies of others"
+                                  : NULL;
   return status;
 }
 

@@ -169,14 +169,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_training_read(struct gpnn_training *traini
  * finishes the rows of all together.  The dataset is then that of all rows, whose arrays have those
  * here; its calibration rows are everywhere.
  *
- * '*is_joined' false, everywhere: one of them has to read the whole table, since a part could not
- * be read, or rows have what takes all rows in one place: several targets, classes, levels of
- * inputs, missing inputs, groups, ids, copies, or too many kinds of bad rows.  Failures are those
- * of the peers (base/peers.h).
+ * '*why' is NULL then.  Otherwise it says in static text, everywhere, why one of them has to read
+ * the whole table: a part could not be read, or rows have what takes all rows in one place, that
+ * is several targets, classes, levels of inputs, missing inputs, groups, ids, copies, or too many
+ * kinds of bad rows.  Failures are those of the peers (base/peers.h).
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_join(struct gpnn_training *training,
                                                     struct gpnn_peers *peers,
-                                                    enum gpnn_status status, bool *is_joined,
+                                                    enum gpnn_status status, const char **why,
                                                     struct gpnn_error *err);
 
 /* Which training rows are where; NULL: all are here.  Borrowed. */
