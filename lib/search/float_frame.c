@@ -111,7 +111,8 @@ double gpnn_float_frame_apply(const struct gpnn_float_frame *frame, const double
     count = coordinates(frame, row, from, z);
     for (size_t j = 0; j < count; j++) {
       squares += z[j] * z[j];
-      framed[from + j] = (float)fmin(fmax(z[j], -edge), edge);
+      double least = z[j] > -edge ? z[j] : -edge; /* also for what is no number */
+      framed[from + j] = (float)(least < edge ? least : edge);
     }
   }
   return sqrt(squares);

@@ -37,7 +37,7 @@ static void insertion_sort(size_t n, float *values)
   }
 }
 
-float gpnn_nearest_select_float(size_t n, float *values, size_t k)
+static float select_portable(size_t n, float *values, size_t k)
 {
   enum { FEW = 12 };
   while (n > FEW) {
@@ -61,6 +61,84 @@ float gpnn_nearest_select_float(size_t n, float *values, size_t k)
   insertion_sort(n, values);
   return values[k];
 }
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+#define AVX512 __attribute__((target("avx512f,popcnt")))
+enum { LANES = 16 };
+
+/* The values from 'i' on that there are, others greater than any, and which there are. */
+AVX512 static inline __m512 load_some(size_t n, const float *values, size_t i, __mmask16 *which)
+{
+  *which = (__mmask16)(n - i < LANES ? (1u << (n - i)) - 1 : 0xffff);
+  return _mm512_mask_loadu_ps(_mm512_set1_ps(__builtin_inff()), *which, values + i);
+}
+
+/* How many values are below 'pivot', and how many equal to it. */
+AVX512 static void count_around(size_t n, const float *values, float pivot, size_t *less,
+                                size_t *equal)
+{
+  const __m512 middle = _mm512_set1_ps(pivot);
+  *less = *equal = 0;
+  for (size_t i = 0; i < n; i += LANES) {
+    __mmask16 which;
+    __m512 some = load_some(n, values, i, &which);
+    *less += (size_t)__builtin_popcount(_mm512_mask_cmp_ps_mask(which, some, middle, _CMP_LT_OQ));
+    *equal += (size_t)__builtin_popcount(_mm512_mask_cmp_ps_mask(which, some, middle, _CMP_EQ_OQ));
+  }
+}
+
+/* Moves the values on one side of 'pivot' to the front; returns how many there are. */
+AVX512 static size_t keep_side(size_t n, float *values, float pivot, bool below)
+{
+  const __m512 middle = _mm512_set1_ps(pivot);
+  size_t kept = 0;
+  for (size_t i = 0; i < n; i += LANES) {
+    __mmask16 which;
+    __m512 some = load_some(n, values, i, &which);
+    __mmask16 side = below ? _mm512_mask_cmp_ps_mask(which, some, middle, _CMP_LT_OQ)
+                           : _mm512_mask_cmp_ps_mask(which, some, middle, _CMP_NLE_UQ);
+    size_t more = (size_t)__builtin_popcount(side);
+    _mm512_mask_storeu_ps(values + kept, (__mmask16)((1u << more) - 1),
+                          _mm512_maskz_compress_ps(side, some));
+    kept += more;
+  }
+  return kept;
+}
+
+AVX512 static float select_avx512(size_t n, float *values, size_t k)
+{
+  size_t less, equal;
+  while (n > LANES) {
+    float pivot = middle_of(values[n / 6], values[n / 2], values[n - 1 - n / 6]);
+    count_around(n, values, pivot, &less, &equal);
+    if (k >= less && k < less + equal) return pivot;
+    bool below = k < less;
+    if (!below) k -= less + equal;
+    n = keep_side(n, values, pivot, below);
+  }
+  for (size_t i = 0; i + 1 < n; i++) {
+    count_around(n, values, values[i], &less, &equal);
+    if (k >= less && k < less + equal) return values[i];
+  }
+  return values[n - 1];
+}
+
+float gpnn_nearest_select_float(size_t n, float *values, size_t k)
+{
+  return __builtin_cpu_supports("avx512f") ? select_avx512(n, values, k)
+                                           : select_portable(n, values, k);
+}
+
+#else
+
+float gpnn_nearest_select_float(size_t n, float *values, size_t k)
+{
+  return select_portable(n, values, k);
+}
+
+#endif
 
 /* ---- selecting neighbours ---- */
 
@@ -167,13 +245,55 @@ static void radix_sort(size_t n, struct gpnn_neighbour *neighbours, struct gpnn_
   }
 }
 
+enum { MANY = 128 }; /* for radix_sort() */
+
+#ifdef AVX512
+/* Counts how many distances each of 'n' < MANY exceeds. */
+AVX512 static void rank(size_t n, const struct gpnn_neighbour *neighbours, int64_t ranks[MANY])
+{
+  enum { EIGHT = 8 };
+  double distances[MANY];
+  for (size_t i = 0; i < MANY; i++) distances[i] = i < n ? neighbours[i].distance : 0;
+  for (size_t i = 0; i < n; i += 2 * EIGHT) {
+    __m512d a = _mm512_loadu_pd(distances + i), b = _mm512_loadu_pd(distances + i + EIGHT);
+    __m512i below_a = _mm512_setzero_si512(), below_b = below_a, one = _mm512_set1_epi64(1);
+    for (size_t j = 0; j < n; j++) {
+      __m512d other = _mm512_set1_pd(distances[j]);
+      below_a =
+          _mm512_mask_add_epi64(below_a, _mm512_cmp_pd_mask(other, a, _CMP_LT_OQ), below_a, one);
+      below_b =
+          _mm512_mask_add_epi64(below_b, _mm512_cmp_pd_mask(other, b, _CMP_LT_OQ), below_b, one);
+    }
+    _mm512_storeu_si512(ranks + i, below_a);
+    _mm512_storeu_si512(ranks + i + EIGHT, below_b);
+  }
+}
+
+/* Puts neighbours where they belong, but for those at the same distance. */
+static void rank_sort(size_t n, struct gpnn_neighbour *neighbours, struct gpnn_neighbour *spare)
+{
+  int64_t ranks[MANY];
+  unsigned char taken[MANY] = {0};
+  rank(n, neighbours, ranks);
+  memcpy(spare, neighbours, n * sizeof *spare);
+  for (size_t i = 0; i < n; i++) {
+    size_t at = (size_t)ranks[i];
+    neighbours[at + taken[at]++] = spare[i];
+  }
+}
+#endif
+
 void gpnn_nearest_sort(size_t n, struct gpnn_neighbour *neighbours, struct gpnn_neighbour *spare)
 {
-  enum { MANY = 128 };
-  if (n >= MANY) {
-    radix_sort(n, neighbours, spare);
-    if (insert_in_order(n, neighbours, n)) return;
+  bool is_nearly_sorted = n >= MANY;
+  if (n >= MANY) radix_sort(n, neighbours, spare);
+#ifdef AVX512
+  if (n < MANY && __builtin_cpu_supports("avx512f")) {
+    rank_sort(n, neighbours, spare);
+    is_nearly_sorted = true;
   }
+#endif
+  if (is_nearly_sorted && insert_in_order(n, neighbours, n)) return;
   merge_sort(n, neighbours, spare);
 }
 

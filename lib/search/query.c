@@ -144,7 +144,7 @@ struct request {
   bool is_counted;           /* the rows looked at are */
   const double *queries;
   const double *within; /* n_queries; NULL: any distance */
-  int64_t *rows;
+  int64_t *rows;        /* NULL: only the order is wanted */
   double *distances;
   struct workspace *workspaces; /* owned; one per thread */
   /* Trees: the queries, as rows, sorted by leaf so that they find rows still in cache; and scratch
@@ -233,6 +233,7 @@ static void fill_missing(const struct request *request)
     }
 }
 
+/* Sorts the queries by leaf, and answers them unless no results are wanted. */
 static enum gpnn_status answer_all(struct request *request, int threads, size_t *visited,
                                    struct gpnn_error *err)
 {
@@ -246,13 +247,43 @@ static enum gpnn_status answer_all(struct request *request, int threads, size_t 
     status = gpnn_threads_try(threads, request->n_queries, LOCATE_TOGETHER, locate, request, err);
     if (status == GPNN_OK) gpnn_nearest_sort(request->n_queries, request->order, request->spare);
   }
-  if (status == GPNN_OK) status = gpnn_threads_try(threads, n_blocks, 1, answer, request, err);
-  if (status == GPNN_OK) fill_missing(request);
+  if (status == GPNN_OK && request->rows != NULL)
+    status = gpnn_threads_try(threads, n_blocks, 1, answer, request, err);
+  if (status == GPNN_OK && request->rows != NULL) fill_missing(request);
   for (int t = 0; t < threads; t++) {
     if (status == GPNN_OK && visited != NULL) *visited += request->workspaces[t].visited;
     workspace_release(&request->workspaces[t]);
   }
   free(request->workspaces);
+  return status;
+}
+
+static enum gpnn_status request_order(struct request *request, struct gpnn_error *err)
+{
+  request->order = gpnn_alloc(request->n_queries, 1, sizeof *request->order);
+  request->spare = gpnn_alloc(request->n_queries, 1, sizeof *request->spare);
+  if (request->order != NULL && request->spare != NULL) return GPNN_OK;
+  return gpnn_fail_memory(err, "for a search");
+}
+
+enum gpnn_status gpnn_search_order(const struct gpnn_search *search, size_t n_queries,
+                                   const double *queries, int threads, size_t *order,
+                                   struct gpnn_error *err)
+{
+  struct request request = {.search = search,
+                            .n_queries = n_queries,
+                            .k = 1,
+                            .kept = 1,
+                            .block = GPNN_TREE_QUERIES,
+                            .queries = queries};
+  for (size_t q = 0; q < n_queries; q++) order[q] = q;
+  if (n_queries == 0 || search->tree == NULL) return GPNN_OK;
+  enum gpnn_status status = request_order(&request, err);
+  if (status == GPNN_OK) status = answer_all(&request, threads, NULL, err);
+  for (size_t q = 0; q < n_queries && status == GPNN_OK; q++)
+    order[q] = (size_t)request.order[q].row;
+  free(request.order);
+  free(request.spare);
   return status;
 }
 
@@ -275,14 +306,10 @@ enum gpnn_status gpnn_search_query_counted(const struct gpnn_search *search, siz
                             .rows = rows,
                             .distances = distances};
   enum gpnn_status status = GPNN_OK;
-  if (search->tree != NULL) {
-    request.order = gpnn_alloc(n_queries, 1, sizeof *request.order);
-    request.spare = gpnn_alloc(n_queries, 1, sizeof *request.spare);
-    if (request.order == NULL || request.spare == NULL)
-      status = gpnn_fail_memory(err, "for a search");
-  } else {
+  if (search->tree != NULL)
+    status = request_order(&request, err);
+  else
     request.block = faiss_block(search, smaller(k, search->points.n_distinct), n_queries, threads);
-  }
   if (status == GPNN_OK) status = answer_all(&request, threads, visited, err);
   free(request.order);
   free(request.spare);

@@ -134,6 +134,14 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_search_query_within(const struct gpnn_sear
                                                           int64_t *rows, double *distances,
                                                           int threads, struct gpnn_error *err);
 
+/* Writes the numbers of the queries to 'order' (n_queries), those that find rows near each other
+ * one after another, as far as the engine knows: what is looked up for one is then in cache for the
+ * next. GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_search_order(const struct gpnn_search *search,
+                                                   size_t n_queries, const double *queries,
+                                                   int threads, size_t *order,
+                                                   struct gpnn_error *err);
+
 /* The metric; see the top of this file. */
 struct gpnn_search_metric {
   const double *lengthscale; /* d, or NULL: all 1 */

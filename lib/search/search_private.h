@@ -229,13 +229,17 @@ struct gpnn_tree_coded {
 };
 
 /*
- * Loops over 16 rows or boxes.
+ * Loops over 16 rows or boxes, or what has been found of them.
  *   scan      appends the rows of some blocks that are no farther than 'bound' (squared) from
  *             'query', as distances and as positions, and returns how many; both arrays have space
  *             for 16 more
  *   measure   squared distances of 16 rows from each of GPNN_TREE_TOGETHER queries; false, and no
  *             distances, if every row is farther from each query than that query's bound
  *   boxes     squared distances of 16 boxes from each of 'n' queries
+ *   keep      moves what is at keys of at most 'bound' to the front, in three arrays of which
+ *             'others' may be NULL, and returns how many these are
+ *   order     numbers of those of 16 distances that are at most 'bound', the farthest first, and
+ *             how many
  *   pass      bits of the 16 rows that may be within the bound of the only query, or of each of
  *             GPNN_TREE_TOGETHER, and |s a - z|^2 at least (tree_filter.c); NULL: this machine
  *             lacks the instruction
@@ -247,6 +251,8 @@ struct gpnn_tree_loops {
                   float *distances);
   void (*boxes)(size_t d, const float *block, size_t n, const float *const *queries,
                 float (*distances)[16]);
+  size_t (*keep)(size_t n, float bound, float *keys, float *others, uint32_t *positions);
+  size_t (*order)(const float *distances, float bound, unsigned char *order);
   void (*pass)(size_t n, size_t n_groups, const uint32_t *codes, const float *terms,
                const struct gpnn_tree_coded *const *queries, uint16_t *passed, float *squares);
 };

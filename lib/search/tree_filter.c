@@ -62,7 +62,8 @@ static void set_steps(const struct gpnn_tree *tree, struct gpnn_tree_filter *fil
 /* The nearest byte; one of them whatever the value is. */
 static inline double byte_of(double value)
 {
-  return fmin(fmax(rint(value), -TOP), TOP);
+  double nearest = rint(value), least = nearest > -TOP ? nearest : -TOP;
+  return least < TOP ? least : TOP;
 }
 
 /* Codes a block of rows. */

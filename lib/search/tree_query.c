@@ -150,20 +150,14 @@ static void tighten(struct gpnn_tree_traversal *traversal)
 {
   struct gpnn_tree_scratch *scratch = traversal->scratch;
   float *distances = scratch->distances;
-  float *least = traversal->filter != NULL ? scratch->least : distances;
-  uint32_t *positions = scratch->positions;
-  size_t kept = 0;
+  bool estimates = traversal->filter != NULL;
   memcpy(scratch->spare, distances, traversal->n * sizeof *distances);
   float bound = bound_for(
       traversal, gpnn_nearest_select_float(traversal->n, scratch->spare, traversal->k - 1));
   set_bound(traversal, bound < traversal->bound ? bound : traversal->bound);
-  for (size_t i = 0; i < traversal->n; i++) {
-    bool is_near = least[i] <= traversal->bound;
-    distances[kept] = distances[i];
-    least[kept] = least[i];
-    positions[kept] = positions[i];
-    kept += is_near;
-  }
+  size_t kept =
+      traversal->loops->keep(traversal->n, traversal->bound, estimates ? scratch->least : distances,
+                             estimates ? distances : NULL, scratch->positions);
   traversal->n = kept;
   /* Many rows may be equally near: without a limit that grows with them, every leaf would thin out
    * again. */
@@ -287,18 +281,16 @@ static void open_group(struct gpnn_tree_traversal *traversal, size_t level, size
 {
   const struct gpnn_tree *tree = traversal->tree;
   struct visit *stack = traversal->stack + traversal->height;
-  size_t first = group * LANES, left = tree->n_children[level] - first, n = 0;
   const float *query = traversal->scratch->query;
   float distances[1][LANES];
+  unsigned char order[LANES];
   traversal->loops->boxes(tree->d, tree->boxes[level] + group * 2 * tree->d * LANES, 1, &query,
                           distances);
-  for (size_t i = 0; i < LANES && i < left; i++) {
-    float distance = distances[0][i];
-    if (!(distance <= traversal->box_bound)) continue;
-    size_t at = n++;
-    for (; at > 0 && stack[at - 1].distance < distance; at--) stack[at] = stack[at - 1];
-    stack[at] = (struct visit){distance, (uint32_t)(first + i), level};
-  }
+  size_t left = tree->n_children[level] - group * LANES;
+  for (size_t i = left; i < LANES; i++) distances[0][i] = INFINITY;
+  size_t n = traversal->loops->order(distances[0], traversal->box_bound, order);
+  for (size_t i = 0; i < n; i++)
+    stack[i] = (struct visit){distances[0][order[i]], (uint32_t)(group * LANES + order[i]), level};
   traversal->height += n;
 }
 

@@ -102,15 +102,40 @@ static void boxes_portable(size_t d, const float *block, size_t n, const float *
   for (size_t q = 0; q < n; q++) boxes_of(d, block, queries[q], distances[q]);
 }
 
-const struct gpnn_tree_loops gpnn_tree_loops_portable = {scan_portable, measure_portable,
-                                                         boxes_portable, NULL};
+static size_t keep_portable(size_t n, float bound, float *keys, float *others, uint32_t *positions)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < n; i++) {
+    bool is_near = keys[i] <= bound;
+    keys[kept] = keys[i];
+    if (others != NULL) others[kept] = others[i];
+    positions[kept] = positions[i];
+    kept += is_near;
+  }
+  return kept;
+}
+
+static size_t order_portable(const float *distances, float bound, unsigned char *order)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < LANES; i++) {
+    if (!(distances[i] <= bound)) continue;
+    size_t at = n++;
+    for (; at > 0 && distances[order[at - 1]] < distances[i]; at--) order[at] = order[at - 1];
+    order[at] = (unsigned char)i;
+  }
+  return n;
+}
+
+const struct gpnn_tree_loops gpnn_tree_loops_portable = {
+    scan_portable, measure_portable, boxes_portable, keep_portable, order_portable, NULL};
 
 /* ---- AVX-512 ---- */
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-#define AVX512 __attribute__((target("avx512f")))
+#define AVX512 __attribute__((target("avx512f,popcnt")))
 
 /* Appends the rows of 'mask' of a block. */
 AVX512 static inline size_t append(__mmask16 mask, __m512 sum, uint32_t first, float *distances,
@@ -218,7 +243,44 @@ AVX512 static void boxes_avx512(size_t d, const float *block, size_t n, const fl
   for (; q < n; q++) boxes_some(1, d, block, queries + q, distances + q);
 }
 
-#define VNNI __attribute__((target("avx512f,avx512vnni")))
+AVX512 static size_t keep_avx512(size_t n, float bound, float *keys, float *others,
+                                 uint32_t *positions)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < n; i += LANES) {
+    __mmask16 some = (__mmask16)(n - i < LANES ? (1u << (n - i)) - 1 : 0xffff);
+    __m512 key = _mm512_maskz_loadu_ps(some, keys + i);
+    __m512i position = _mm512_maskz_loadu_epi32(some, positions + i);
+    __mmask16 near = _mm512_mask_cmp_ps_mask(some, key, _mm512_set1_ps(bound), _CMP_LE_OQ);
+    unsigned n_near = (unsigned)__builtin_popcount(near);
+    __mmask16 first = (__mmask16)((1u << n_near) - 1);
+    if (others != NULL)
+      _mm512_mask_storeu_ps(
+          others + kept, first,
+          _mm512_maskz_compress_ps(near, _mm512_maskz_loadu_ps(some, others + i)));
+    _mm512_mask_storeu_ps(keys + kept, first, _mm512_maskz_compress_ps(near, key));
+    _mm512_mask_storeu_epi32(positions + kept, first, _mm512_maskz_compress_epi32(near, position));
+    kept += n_near;
+  }
+  return kept;
+}
+
+/* Each goes where so many come before it as do. */
+AVX512 static size_t order_avx512(const float *distances, float bound, unsigned char *order)
+{
+  __m512 all = _mm512_loadu_ps(distances);
+  unsigned near = _mm512_cmp_ps_mask(all, _mm512_set1_ps(bound), _CMP_LE_OQ);
+  for (unsigned left = near; left != 0; left &= left - 1) {
+    unsigned i = (unsigned)__builtin_ctz(left);
+    __m512 here = _mm512_set1_ps(distances[i]);
+    unsigned farther = _mm512_cmp_ps_mask(all, here, _CMP_GT_OQ);
+    unsigned equal = _mm512_cmp_ps_mask(all, here, _CMP_EQ_OQ) & ((1u << i) - 1);
+    order[__builtin_popcount((farther | equal) & near)] = (unsigned char)i;
+  }
+  return (size_t)__builtin_popcount(near);
+}
+
+#define VNNI __attribute__((target("avx512f,avx512vnni,popcnt")))
 
 /* What the large coordinates of a query add to |s a - z|^2. */
 VNNI static inline __m512 add_large(const struct gpnn_tree_coded *query, const uint32_t *codes,
@@ -280,8 +342,10 @@ VNNI static void pass_vnni(size_t n, size_t n_groups, const uint32_t *codes, con
 
 const struct gpnn_tree_loops *gpnn_tree_loops(void)
 {
-  static const struct gpnn_tree_loops avx512 = {scan_avx512, measure_avx512, boxes_avx512, NULL};
-  static const struct gpnn_tree_loops vnni = {scan_avx512, measure_avx512, boxes_avx512, pass_vnni};
+  static const struct gpnn_tree_loops avx512 = {scan_avx512, measure_avx512, boxes_avx512,
+                                                keep_avx512, order_avx512,   NULL};
+  static const struct gpnn_tree_loops vnni = {scan_avx512, measure_avx512, boxes_avx512,
+                                              keep_avx512, order_avx512,   pass_vnni};
   if (__builtin_cpu_supports("avx512vnni")) return &vnni;
   return __builtin_cpu_supports("avx512f") ? &avx512 : &gpnn_tree_loops_portable;
 }

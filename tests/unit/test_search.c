@@ -257,6 +257,33 @@ static void batches_and_threads_do_not_matter(void **state)
   free(queries);
 }
 
+/* Queries of each of several places come one after another; a search that knows no order keeps it.
+ */
+static void queries_are_ordered_by_where_they_find_rows(void **state)
+{
+  (void)state;
+  enum { N = 4000, D = 3, Q = 300, PLACES = 5 };
+  static const enum gpnn_search_kind kinds[] = {GPNN_SEARCH_TREE, GPNN_SEARCH_EXACT};
+  double *x = normal_rows(N, D, 54), *queries = normal_rows(Q, D, 55);
+  for (size_t i = 0; i < N; i++) x[i * D] += 100 * (double)(i % PLACES);
+  for (size_t q = 0; q < Q; q++) queries[q * D] += 100 * (double)(q % PLACES);
+  for (size_t kind = 0; kind < 2; kind++) {
+    struct gpnn_search *search = build(kinds[kind], N, D, x, 5, 1, NULL);
+    size_t order[Q], n_moves = 0;
+    bool is_there[Q] = {false};
+    assert_ok(gpnn_search_order(search, Q, queries, 2, order, &err));
+    for (size_t i = 0; i < Q; i++) {
+      is_there[order[i]] = true;
+      n_moves += i > 0 && order[i] % PLACES != order[i - 1] % PLACES;
+    }
+    for (size_t i = 0; i < Q; i++) assert_true(is_there[i]);
+    assert_int_equal(n_moves, kind == 0 ? PLACES - 1 : Q - 1);
+    gpnn_search_free(search);
+  }
+  free(x);
+  free(queries);
+}
+
 static void bad_arguments_are_refused(void **state)
 {
   (void)state;
@@ -287,6 +314,7 @@ int main(void)
       cmocka_unit_test(a_query_that_is_not_a_number_finds_rows_in_range),
       cmocka_unit_test(lists_that_run_dry_are_made_up_for),
       cmocka_unit_test(batches_and_threads_do_not_matter),
+      cmocka_unit_test(queries_are_ordered_by_where_they_find_rows),
       cmocka_unit_test(bad_arguments_are_refused),
   };
   gpnn_blas_single_thread();

@@ -118,6 +118,33 @@ static void check_together(size_t d, const float *block, const double *random)
   }
 }
 
+/* Lists are shortened and put in order alike, also if numbers are equal. */
+static void check_lists(size_t n, const float *random)
+{
+  enum { LANES = GPNN_TREE_LANES, MOST = 70 };
+  const struct gpnn_tree_loops *loops[] = {gpnn_tree_loops(), &gpnn_tree_loops_portable};
+  float keys[2][MOST], others[2][MOST], distances[LANES];
+  uint32_t positions[2][MOST];
+  unsigned char order[2][LANES];
+  size_t kept[2], ordered[2];
+  for (size_t i = 0; i < LANES; i++) distances[i] = roundf(2 * random[n * LANES + i]);
+  for (size_t l = 0; l < 2; l++) {
+    for (size_t i = 0; i < n; i++) {
+      keys[l][i] = random[i];
+      others[l][i] = random[n + i];
+      positions[l][i] = (uint32_t)i;
+    }
+    kept[l] = loops[l]->keep(n, 0.5F, keys[l], n % 2 == 0 ? others[l] : NULL, positions[l]);
+    ordered[l] = loops[l]->order(distances, 1, order[l]);
+  }
+  assert_int_equal(kept[0], kept[1]);
+  assert_memory_equal(keys[0], keys[1], kept[0] * sizeof **keys);
+  assert_memory_equal(others[0], others[1], kept[0] * sizeof **others);
+  assert_memory_equal(positions[0], positions[1], kept[0] * sizeof **positions);
+  assert_int_equal(ordered[0], ordered[1]);
+  assert_memory_equal(order[0], order[1], ordered[0]);
+}
+
 /* Whatever instructions the loops use, they see the same. */
 static void the_loops_of_this_machine_equal_the_portable_ones(void **state)
 {
@@ -147,6 +174,7 @@ static void the_loops_of_this_machine_equal_the_portable_ones(void **state)
     ours->boxes(d, block, 5, queries, boxes[1]);
     for (size_t i = 0; i < 5 * LANES; i++)
       assert_close(boxes[0][i / LANES][i % LANES], boxes[1][i / LANES][i % LANES], 1e-5);
+    check_lists(d, block);
   }
   free(random);
 }

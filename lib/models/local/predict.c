@@ -56,7 +56,10 @@ static enum gpnn_status chunk_init(struct chunk *chunk, const struct gpnn_local_
                   GPNN_ARRAY(chunk->distances, chunk->size, chunk->k));
   if (chunk->arrays == NULL) return gpnn_fail_memory(err, "for predictions");
   for (size_t i = 0; i < query->n; i++) chunk->row[i] = i;
-  return task->share > 1 ? gpnn_local_order(&task->members[0], query, chunk->row, err) : GPNN_OK;
+  if (task->share > 1) return gpnn_local_order(&task->members[0], query, chunk->row, err);
+  if (query->candidates != NULL) return GPNN_OK;
+  return gpnn_search_order(task->members[0].metric->search, query->n, query->x,
+                           task->options->threads, chunk->row, err);
 }
 
 /* Copies the rows of the chunk, as given and rotated. */

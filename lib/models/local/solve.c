@@ -119,11 +119,18 @@ static void scale(const struct solve *solve, size_t a, const double *x)
 /* Writes the neighbours to the columns, followed by the rows to predict. */
 static void gather(const struct solve *solve)
 {
+  enum { AHEAD = 16 };
   const struct gpnn_dataset *data = solve->any->data;
-  for (size_t a = 0; a < solve->m; a++)
+  for (size_t a = 0; a < solve->m; a++) __builtin_prefetch(data->y + solve->chosen[a]);
+  for (size_t a = 0; a < solve->m; a++) {
+    const double *next =
+        data->x + (size_t)solve->chosen[a + AHEAD < solve->m ? a + AHEAD : a] * data->d;
+    __builtin_prefetch(next);
+    __builtin_prefetch(next + data->d - 1);
     scale(solve, a,
           gpnn_local_rotate(solve->any, data->x + (size_t)solve->chosen[a] * data->d,
                             solve->scratch->rotated));
+  }
   for (size_t g = 0; g < solve->n; g++) scale(solve, solve->m + g, solve->group->x + g * data->d);
 }
 
@@ -181,9 +188,11 @@ static void fill_ratio(const struct solve *solve)
   static const double largest = 1e300;
   const struct gpnn_local_channel *any = &solve->family[0];
   double kernelscale = any->params->covariance.kernelscale;
+  double ratio = 0;
   for (size_t a = 0; a < solve->m; a++) {
-    double noise = gpnn_channel_noise(any->data, any->params, (size_t)solve->chosen[a]);
-    solve->scratch->ratio[a] = fmin(noise / kernelscale, largest);
+    if (a == 0 || any->data->noise != NULL)
+      ratio = gpnn_channel_noise(any->data, any->params, (size_t)solve->chosen[a]) / kernelscale;
+    solve->scratch->ratio[a] = ratio < largest ? ratio : largest;
   }
 }
 
