@@ -23,7 +23,8 @@ struct pass {
   size_t thread_room; /* numbers of a thread's part of it */
   size_t n_blocks;    /* here */
   size_t first_row;   /* of the first of them */
-  double *kept;       /* owned; of rows in parts, what each block here is mapped to */
+  double *kept;       /* owned; of rows in parts, what each block here is mapped to, but for what */
+  size_t n_kept;      /* comes after so many numbers, which is not folded */
 };
 
 static enum gpnn_status map_block(void *context, size_t thread, size_t block,
@@ -56,7 +57,7 @@ static enum gpnn_status keep_block(void *context, size_t thread, size_t block,
                                    struct gpnn_error *err)
 {
   const struct pass *pass = context;
-  size_t n = pass->reduction->n_mapped;
+  size_t n = pass->n_kept;
   (void)err;
   memcpy(pass->kept + block * n, pass->room + thread * pass->thread_room, n * sizeof *pass->kept);
   return GPNN_OK;
@@ -73,7 +74,7 @@ static enum gpnn_status fold_in_turn(const struct pass *pass, enum gpnn_status s
   for (size_t r = 0; r < peers->size && status == GPNN_OK; r++) {
     if (parts->first[r] == parts->first[r + 1]) continue;
     for (size_t b = 0; r == peers->rank && b < pass->n_blocks; b++)
-      reduction->fold(reduction->state, pass->kept + b * reduction->n_mapped);
+      reduction->fold(reduction->state, pass->kept + b * pass->n_kept);
     peers->broadcast(peers->context, r, reduction->folded,
                      reduction->n_folded * sizeof *reduction->folded);
   }
@@ -96,7 +97,8 @@ enum gpnn_status gpnn_row_source_reduce(const struct gpnn_row_source *source,
     pass.thread_room = block + n_mapped;
   if (pass.thread_room > 0)
     pass.room = gpnn_alloc((size_t)threads, pass.thread_room, sizeof *pass.room);
-  if (has_parts) pass.kept = gpnn_alloc(pass.n_blocks, n_mapped, sizeof *pass.kept);
+  pass.n_kept = n_mapped < reduction->n_folded ? n_mapped : reduction->n_folded;
+  if (has_parts) pass.kept = gpnn_alloc(pass.n_blocks, pass.n_kept, sizeof *pass.kept);
   enum gpnn_status status = pass.room == NULL || (has_parts && pass.kept == NULL)
                                 ? gpnn_fail_memory(err, "for a block of rows")
                                 : GPNN_OK;

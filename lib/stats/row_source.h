@@ -43,7 +43,8 @@ struct gpnn_row_reduction {
   /* Writes 'n_mapped' numbers about the 'count' rows of a block to 'mapped', which is zeroed
    * before.  May be called in several threads at once. */
   void (*map)(const void *state, size_t count, const double *rows, double *mapped);
-  /* Takes the numbers of the next block into the state; one call at a time. */
+  /* Takes the numbers of the next block into the state; one call at a time.  It reads the first of
+   * them, no more than 'n_folded'. */
   void (*fold)(void *state, const double *mapped);
   void *state;
   size_t n_mapped;
