@@ -3,15 +3,14 @@
 #
 # With n rows, d inputs, m neighbours and R ranks, processor time in seconds is
 #   index              begin + row k log2 k of each rank, k = n / R, and 'first' more of rank 0
-#   a prediction       near(n / R) (1 + far (asked - 1)) + each R in all,   near(k) = c k^p
+#   a prediction       near(n / R) (1 + far (asked - 1)) in all,   near(k) = c k^p
 # and memory and disk of a rank grow with n / R over what a process has anyway.  The rows are hashed
 # in one chain from rank to rank, while others wait.  c and p come from
-# one rank and two numbers of rows, all else but 'each' from 1, 2 and 4 ranks and the second of these.
+# one rank and two numbers of rows, all else from 1, 2 and 4 ranks and the second of these.
 # 'asked' counts the boxes that a ball of m rows meets, of a unit cube cut across one input after the
 # other, where the centre is uniform and the ball has the volume m / n.
 
 BEGIN {
-  each = 0.5 # by 8 ranks and one, of one neighbour and 2 inputs
   hash = 1.5e-9 # seconds a number
   pi = 4 * atan2(1, 1)
 }
@@ -66,7 +65,7 @@ function asked(n, d, m, R,  r, k, q, j, sum) {
 
 function index_of(k) { return begin + row * k * log2(k) }
 function near(k) { return c * k ^ p }
-function predict_all(n, a, R) { return near(n / R) * (1 + far * (a - 1)) + each * R }
+function predict_all(n, a, R) { return near(n / R) * (1 + far * (a - 1)) }
 
 /^#/ { next }
 /^rows\t/ { for (i = 1; i <= NF; i++) column[$i] = i; next }
@@ -98,9 +97,9 @@ function learn(d,  n, zero, one, two, four) {
   memory_0 = of(four, "index_mib") - memory_row * n / 4
   shard_row = of(one, "shard_bytes") / n
   p = log(predicted(one) / predicted(zero)) / log(n / sizes[d, 1])
-  c = (predicted(one) - each) / n ^ p
-  far = greatest((predicted(two) - 2 * each) / near(n / 2) - 1, 0) / (of(two, "asked") - 1) / 2
-  far += greatest((predicted(four) - 4 * each) / near(n / 4) - 1, 0) / (of(four, "asked") - 1) / 2
+  c = predicted(one) / n ^ p
+  far = greatest(predicted(two) / near(n / 2) - 1, 0) / (of(two, "asked") - 1) / 2
+  far += greatest(predicted(four) / near(n / 4) - 1, 0) / (of(four, "asked") - 1) / 2
 }
 
 function check(  i, n, d, R, a) {
@@ -109,7 +108,7 @@ function check(  i, n, d, R, a) {
     n = of(i, "rows"); d = of(i, "inputs"); R = of(i, "ranks")
     learn(d)
     a = asked(n, d, m, R)
-    printf "%d\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t%d\t%d\t%d\t%.2f\t%.2f\t%.1f\t%.1f\n", n, d, R,
+    printf "%d\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t%d\t%.0f\t%.0f\t%.2f\t%.2f\t%.1f\t%.1f\n", n, d, R,
       of(i, "index_first"), first + index_of(n / R), of(i, "index_busiest"),
       (R > 1 ? index_of(n / R) : 0),
       of(i, "index_mib"), (R > 1 ? memory_0 + memory_row * n / R : 0),
@@ -126,7 +125,8 @@ function predict(  e, n, R, a, busy, hours, seconds) {
       n = 10 ^ e
       a = asked(n, inputs, m, R)
       busy = first + index_of(n / R) + 8 * (inputs + 2) * n / R / 1e9 + hash * (inputs + 1) * n
-      seconds = 1000 * greatest(near(n / R) * (1 + far * (a - 1)) / R / cores + each, (inputs + 2) / 10)
+      # One thread of each rank reads and writes its rows.
+      seconds = 1000 * greatest(predict_all(n, a, R) / cores, (inputs + 2) / 10) / R
       hours = R * cores * (busy + seconds) / 3600
       printf "1e%d\t%d\t%.1f\t%.2f\t%.2f\t%.1f\t%.1f\t%.0f\t%.0f\n", e, R, busy / 60,
         (memory_0 + memory_row * n / R) / 1024, (shard_row + 8) * n / R / 2 ^ 30, a, seconds / 60, hours,
