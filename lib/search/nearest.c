@@ -286,6 +286,7 @@ static void rank_sort(size_t n, struct gpnn_neighbour *neighbours, struct gpnn_n
 void gpnn_nearest_sort(size_t n, struct gpnn_neighbour *neighbours, struct gpnn_neighbour *spare)
 {
   bool is_nearly_sorted = n >= MANY;
+  if (n < 2) return;
   if (n >= MANY) radix_sort(n, neighbours, spare);
 #ifdef AVX512
   if (n < MANY && __builtin_cpu_supports("avx512f")) {
