@@ -9,7 +9,7 @@
 
 /* What a rank knows of its part. */
 struct told {
-  bool has_part, has_records; /* the latter: each line is one */
+  bool has_part;
   struct gpnn_table_part part;
 };
 
@@ -29,7 +29,6 @@ static enum gpnn_status open_part(const struct gpnn_peers *peers,
   if (status == GPNN_OK && gpnn_table_has_parts(*table)) {
     status = gpnn_table_find_part(*table, peers->rank, peers->size, &told->part, err);
     told->has_part = status == GPNN_OK;
-    told->has_records = !told->part.has_quotes || gpnn_table_is_json(*table);
   }
   return status == GPNN_ENOMEM ? status : GPNN_OK;
 }
@@ -38,17 +37,17 @@ static enum gpnn_status open_part(const struct gpnn_peers *peers,
 static const char *place_part(size_t rank, size_t size, const struct told *told,
                               struct gpnn_table_part *part, uint64_t *n_before)
 {
-  bool have_records = true;
+  bool are_records = true;
   *part = told[rank].part;
   *n_before = 0;
   for (size_t r = 0; r < size; r++) {
     if (!told[r].has_part || (r > 0 && told[r].part.begin != told[r - 1].part.end))
       return "not all ranks can read it from any byte on";
-    have_records = have_records && told[r].has_records;
+    are_records = are_records && !told[r].part.ends_in_quotes;
     part->is_torn = part->is_torn || told[r].part.is_torn;
     if (r < rank) *n_before += told[r].part.n_lines;
   }
-  return have_records ? NULL : "it has quotes, in which lines may end";
+  return are_records ? NULL : "lines end inside quotes";
 }
 
 /* Reads the part of this rank. */

@@ -137,7 +137,7 @@ gpnn_table_next(struct gpnn_table *table, struct gpnn_record *record, struct gpn
 struct gpnn_table_part {
   uint64_t begin, end; /* bytes of the file */
   uint64_t n_lines;    /* line ends */
-  bool has_quotes;     /* so that a line may not be all of a record, unless it is JSON */
+  bool ends_in_quotes; /* some line does, so that it is not all of a record */
   bool is_torn;        /* its last line, which is that of the file, has no end */
 };
 

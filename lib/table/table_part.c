@@ -45,9 +45,37 @@ static enum gpnn_status find_line(struct gpnn_table *table, uint64_t end, uint64
   return status == GPNN_END ? GPNN_OK : status;
 }
 
-/* Counts the lines of a part. */
+/* Lets the table go on with a part. */
+static enum gpnn_status begin(struct gpnn_table *table, const struct gpnn_table_part *part,
+                              struct gpnn_error *err)
+{
+  enum gpnn_status status = gpnn_input_seek(table->input, part->begin, part->end, err);
+  if (status != GPNN_OK) return status;
+  table->start = table->end = 0;
+  table->at_end = table->ends_in_line = false;
+  table->bytes_dropped = true;
+  return GPNN_OK;
+}
+
+/* Finds out whether a line of a part ends inside quotes.  Where none does in any part, each begins
+ * outside them, as the first does. */
+static enum gpnn_status check_quotes(struct gpnn_table *table, struct gpnn_table_part *part,
+                                     struct gpnn_error *err)
+{
+  size_t line = table->line;
+  enum gpnn_status status = begin(table, part, err);
+  while (status == GPNN_OK && !part->ends_in_quotes) {
+    struct gpnn_extent extent;
+    status = gpnn_table_find_quotes(table, &extent, &part->ends_in_quotes, err);
+    if (status == GPNN_OK) gpnn_table_consume(table, &extent);
+  }
+  table->line = line;
+  return status == GPNN_END ? GPNN_OK : status;
+}
+
+/* Counts the lines of a part; '*has_quotes' becomes true if there are any. */
 static enum gpnn_status count_lines(struct gpnn_table *table, struct gpnn_table_part *part,
-                                    struct gpnn_error *err)
+                                    bool *has_quotes, struct gpnn_error *err)
 {
   char block[BLOCK];
   enum gpnn_status status = gpnn_input_seek(table->input, part->begin, part->end, err);
@@ -58,7 +86,7 @@ static enum gpnn_status count_lines(struct gpnn_table *table, struct gpnn_table_
     const char *end = block + got;
     for (const char *s = block; (s = memchr(s, '\n', (size_t)(end - s))) != NULL; s++)
       part->n_lines++;
-    part->has_quotes = part->has_quotes || memchr(block, '"', got) != NULL;
+    *has_quotes = *has_quotes || memchr(block, '"', got) != NULL;
     part->is_torn = end[-1] != '\n';
   }
   return status == GPNN_END ? GPNN_OK : status;
@@ -68,6 +96,7 @@ enum gpnn_status gpnn_table_find_part(struct gpnn_table *table, size_t k, size_t
                                       struct gpnn_table_part *part, struct gpnn_error *err)
 {
   uint64_t begin, end;
+  bool has_quotes = false;
   struct gpnn_table_part found = {0};
   if (!find_rest(table, &begin, &end))
     return gpnn_fail(err, GPNN_EIO, "%s: cannot be read in parts", gpnn_table_name(table));
@@ -79,7 +108,9 @@ enum gpnn_status gpnn_table_find_part(struct gpnn_table *table, size_t k, size_t
     if (cuts[i] > begin && cuts[i] < end) status = find_line(table, end, &cuts[i], err);
   found.begin = cuts[0];
   found.end = cuts[1];
-  if (status == GPNN_OK) status = count_lines(table, &found, err);
+  if (status == GPNN_OK) status = count_lines(table, &found, &has_quotes, err);
+  if (status == GPNN_OK && has_quotes && !gpnn_table_is_json(table))
+    status = check_quotes(table, &found, err);
   if (status == GPNN_OK) *part = found;
   return status;
 }
@@ -87,11 +118,8 @@ enum gpnn_status gpnn_table_find_part(struct gpnn_table *table, size_t k, size_t
 enum gpnn_status gpnn_table_take_part(struct gpnn_table *table, const struct gpnn_table_part *part,
                                       uint64_t n_before, struct gpnn_error *err)
 {
-  enum gpnn_status status = gpnn_input_seek(table->input, part->begin, part->end, err);
+  enum gpnn_status status = begin(table, part, err);
   if (status != GPNN_OK) return status;
-  table->start = table->end = 0;
-  table->at_end = table->ends_in_line = false;
-  table->bytes_dropped = true;
   table->is_torn = part->is_torn;
   table->line += (size_t)n_before;
   return GPNN_OK;

@@ -109,6 +109,11 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_table_find_record(struct gpnn_table *table
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_table_find_line(struct gpnn_table *table, struct gpnn_extent *extent, struct gpnn_error *err);
 
+/* The same, and whether the line ends inside quotes if it does not begin there. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_table_find_quotes(struct gpnn_table *table,
+                                                        struct gpnn_extent *extent,
+                                                        bool *ends_inside, struct gpnn_error *err);
+
 /* The same as gpnn_table_find_record() after skipping blank lines and comments. */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_table_find_next(struct gpnn_table *table, struct gpnn_extent *extent, struct gpnn_error *err);

@@ -170,6 +170,20 @@ static enum gpnn_status begins_comment(struct gpnn_table *table, bool *answer,
   return GPNN_OK;
 }
 
+enum gpnn_status gpnn_table_find_quotes(struct gpnn_table *table, struct gpnn_extent *extent,
+                                        bool *ends_inside, struct gpnn_error *err)
+{
+  bool is_comment = false;
+  size_t opened = 0;
+  enum gpnn_status status = begins_comment(table, &is_comment, err);
+  if (status == GPNN_OK) status = gpnn_table_find_line(table, extent, err);
+  if (status != GPNN_OK) return status;
+  const char *s = table->buffer + table->start;
+  *ends_inside = !is_comment && memchr(s, '"', extent->length) != NULL &&
+                 ends_in_quotes(s, s + extent->length, table->delimiter, false, 0, &opened);
+  return GPNN_OK;
+}
+
 /* True of a record that means nothing: it is empty, or has only blanks where these separate. */
 static bool is_blank_record(const struct gpnn_table *table, const struct gpnn_extent *extent)
 {

@@ -95,6 +95,8 @@ make_cases() {
   awk -F , -v OFS=, '{ print $0, NR == 1 ? "day" : sprintf("2026-%02d-%02d", NR % 12 + 1, NR % 28 + 1) }' \
     plain.csv >dates.csv
   head -n 21 plain.csv >few.csv
+  awk -F , -v OFS=, '{ for (j = 1; j < 5; j++) $j = "\"" $j "\""; print $0, "\"a \"\"b\"\"\"" }' \
+    plain.csv | sed '1s/,[^,]*$/,t/' >quoted.csv
   awk -F , -v OFS=, 'NR <= 600 { for (j = 4; j < 300; j++) $j = NR == 1 ? "x" j : NR * j * 7 % 1013; print }' \
     plain.csv >wide.csv
 }
@@ -129,6 +131,7 @@ make_cases() {
 3 dates.csv -y y --date day --geo a,c --period day=week
 8 few.csv
 3 wide.csv
+3 quoted.csv -y y --drop t
 CASES
   rm -rf all && ranks 3 index -q -o all plain.csv 2>err.txt
   assert_equal "$(said err.txt)" ''

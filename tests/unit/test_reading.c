@@ -141,7 +141,7 @@ static void rows_are_those_of_one_machine(void **state)
       {N, 0, "", {.target = "y"}, GPNN_SCALING_SCALE, 1000},
       {N, 0, "", {.target = "y"}, GPNN_SCALING_WHITEN, N - 50},
       {N, 700, "x", {.target = "y", .regressors = "r", .row_noise = "v"}, GPNN_SCALING_SCALE, 5000},
-      {2500, 0, "", {.target = "y"}, GPNN_SCALING_SCALE, 0},
+      {2500, 9, "\"1\"", {.target = "y"}, GPNN_SCALING_SCALE, 0},
       {20, 0, "", {.target = "y"}, GPNN_SCALING_SCALE, 2},
       {3, 0, "", {.target = "y"}, GPNN_SCALING_SCALE, 0},
   };
@@ -172,7 +172,7 @@ static void what_takes_all_rows_in_one_place_is_left_to_one(void **state)
   } cases[] = {
       {8000, 1, "x", {.target = "y"}, false, false, "rows are bad"},
       {8000, 1, "", {.target = "y"}, false, false, "rows are bad"},
-      {8000, 1, "\"1\"", {.target = "y"}, false, false, "it has quotes"},
+      {8000, 1, "\"1\n\"", {.target = "y"}, false, false, "lines end inside quotes"},
       {0, 0, "", {.target = "y,r"}, false, false, "rows are bad"},
       {0, 0, "", {.target = "y", .one_hot = "r"}, true, false, "rows are bad"},
       {0, 0, "", {.target = "y"}, true, true, "not all ranks can read it"},
