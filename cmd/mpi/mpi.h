@@ -30,12 +30,12 @@ int mpi_predict(int argc, char **argv);
 
 struct mpi {
   struct gpnn_comm *comm;
+  struct gpnn_peers *peers; /* NULL: rank 0 leads */
   struct gpnn_server *server;
   const struct open_maker *maker; /* of models */
 };
 
-/* Runs a tool whose first operand is an index.  Where ranks are peers it ends with
- * gpnn_server_leave(). */
+/* Runs a tool whose first operand is an index. */
 typedef enum gpnn_status mpi_tool(const struct cli *cli, const struct mpi *mpi, void *arguments,
                                   struct gpnn_error *err);
 

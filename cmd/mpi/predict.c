@@ -76,18 +76,17 @@ static enum gpnn_status take(const struct predict_part *part, struct gpnn_table 
   enum gpnn_status status = all == NULL ? gpnn_fail_memory(err, "for the parts of a table")
                                         : find_part(mpi->comm, table, &own, err);
   uint64_t n_before = 0;
-  bool has_quotes = false;
-  status = gpnn_server_agree(mpi->server, status, err);
+  bool are_records = true;
+  status = gpnn_peers_agree(mpi->peers, status, err);
   if (status == GPNN_OK) gpnn_comm_share(mpi->comm, &own, sizeof own, all);
   for (size_t r = 0; r < mpi->comm->size && status == GPNN_OK; r++) {
     n_before += r < mpi->comm->rank ? all[r].n_lines : 0;
-    has_quotes = has_quotes || (all[r].has_quotes && !gpnn_table_is_json(table));
+    are_records = are_records && !all[r].ends_in_quotes;
     if (all[r].begin < all[r].end) own.is_torn = all[r].is_torn; /* the last part's */
   }
   free(all);
-  if (status == GPNN_OK && has_quotes)
-    return gpnn_fail(err, GPNN_EINVAL,
-                     "%s: has quotes, within which lines may end: predict it without --shards",
+  if (status == GPNN_OK && !are_records)
+    return gpnn_fail(err, GPNN_EINVAL, "%s: lines end inside quotes: predict it without --shards",
                      gpnn_table_name(table));
   return status == GPNN_OK ? gpnn_table_take_part(table, &own, n_before, err) : status;
 }
@@ -104,7 +103,7 @@ static enum gpnn_status gather(const struct predict_part *part, size_t n, const 
   if (messages != NULL) messages[0] = (struct gpnn_message){n, malloc(n)};
   if (messages == NULL || messages[0].bytes == NULL || (part->is_first && joined == NULL))
     status = gpnn_fail_memory(err, "for what is told of parts");
-  status = gpnn_server_agree(mpi->server, status, err);
+  status = gpnn_peers_agree(mpi->peers, status, err);
   if (status == GPNN_OK) {
     memcpy(messages[0].bytes, own, n);
     status = gpnn_comm_exchange(mpi->comm, messages, messages + size, err);
@@ -127,7 +126,7 @@ static enum gpnn_status predict_part(const struct cli *cli, struct arguments *a,
   struct cli own = *cli;
   bool is_first = mpi->comm->rank == 0;
   enum gpnn_status status = is_first ? gpnn_shard_folder(folder, target, err) : GPNN_OK;
-  status = gpnn_server_agree(mpi->server, status, err);
+  status = gpnn_peers_agree(mpi->peers, status, err);
   if (status != GPNN_OK) return status;
   own.output = output;
   a->part = (struct predict_part){take, gather, is_first};
@@ -135,7 +134,7 @@ static enum gpnn_status predict_part(const struct cli *cli, struct arguments *a,
   status = gpnn_server_leave(mpi->server, predict_run(&own, a, err), err);
   if (is_first && status == GPNN_OK && rename(folder, target) != 0)
     status = gpnn_fail_errno(err, errno, "%s", target);
-  status = gpnn_server_agree(mpi->server, status, err);
+  status = gpnn_peers_agree(mpi->peers, status, err);
   if (status == GPNN_OK) return status;
   (void)unlink(output);
   enum gpnn_status all_are_done = gpnn_comm_agree(mpi->comm, GPNN_OK, NULL);
@@ -157,7 +156,7 @@ static enum gpnn_status run_shards(const struct cli *cli, struct arguments *a,
   }
   enum gpnn_status status =
       output == NULL ? gpnn_fail_memory(err, "for the names of parts") : GPNN_OK;
-  status = gpnn_server_agree(a->mpi->server, status, err);
+  status = gpnn_peers_agree(a->mpi->peers, status, err);
   if (status == GPNN_OK) status = predict_part(cli, a, folder, output, cli->output, err);
   free(folder);
   free(output);

@@ -54,17 +54,18 @@ static enum gpnn_status make(const struct open_maker *maker, struct gpnn_model *
 
 /* Runs the tool on the index of this rank's shard, which has all but the rows of others. */
 static enum gpnn_status run_tool(const struct cli *cli, struct gpnn_comm *comm,
-                                 struct gpnn_server *server, mpi_tool *tool, void *arguments,
-                                 struct gpnn_error *err)
+                                 struct gpnn_peers *peers, struct gpnn_server *server,
+                                 mpi_tool *tool, void *arguments, struct gpnn_error *err)
 {
   const struct maker maker = {{make}, server};
-  const struct mpi mpi = {comm, server, &maker.of};
+  const struct mpi mpi = {comm, peers, server, &maker.of};
   char *operands[2] = {gpnn_shard_path(cli_operand(cli, 0), comm->rank, "gpi"), NULL};
   struct cli own = *cli;
-  if (operands[0] == NULL) return gpnn_fail_memory(err, "for a shard");
   if (cli->n_operands > 1) operands[1] = cli->operands[1];
   own.operands = operands;
-  enum gpnn_status status = tool(&own, &mpi, arguments, err);
+  enum gpnn_status status =
+      operands[0] == NULL ? gpnn_fail_memory(err, "for a shard") : tool(&own, &mpi, arguments, err);
+  if (peers != NULL) status = gpnn_server_leave(server, status, err);
   const struct gpnn_sharded_counts counts = gpnn_sharded_counts(server);
   if (status == GPNN_OK && counts.n_rows > 0)
     cli_note(cli, "%.3f ranks asked a row, and %.0f bytes sent",
@@ -80,14 +81,16 @@ enum gpnn_status mpi_serve(const struct cli *cli, mpi_tool *tool, bool are_peers
   struct gpnn_comm comm;
   struct gpnn_shard shard = {.comm = NULL};
   struct gpnn_server *server = NULL;
+  struct gpnn_peers all = {.size = 0}, *peers = are_peers ? &all : NULL;
   enum gpnn_status status = mpi_start(&comm, err);
   if (status != GPNN_OK) return mpi_end(&comm, status);
+  gpnn_comm_peers(&comm, &all);
   status = gpnn_shard_open(&shard, &comm, cli_operand(cli, 0), err);
   if (status == GPNN_OK)
     status =
-        gpnn_comm_agree(&comm, gpnn_server_new(&server, &shard, cli->threads, are_peers, err), err);
+        gpnn_comm_agree(&comm, gpnn_server_new(&server, &shard, cli->threads, peers, err), err);
   if (status == GPNN_OK && (are_peers || comm.rank == 0)) {
-    status = run_tool(cli, &comm, server, tool, arguments, err);
+    status = run_tool(cli, &comm, peers, server, tool, arguments, err);
     if (!are_peers) gpnn_server_dismiss(server);
   } else if (status == GPNN_OK) {
     gpnn_sharded_serve(server);

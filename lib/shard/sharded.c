@@ -26,24 +26,25 @@ struct order {
 struct gpnn_server {
   struct gpnn_shard *shard; /* borrowed */
   int threads;
+  struct gpnn_peers *peers;                 /* borrowed; NULL: rank 0 leads */
   struct order *board;                      /* owned; of peers: what each asks for */
-  struct gpnn_error failure;                /* of peers: what they have failed with */
-  bool has_left;                            /* a peer: all have predicted their rows */
+  bool has_left;                            /* all peers have predicted their rows */
   struct gpnn_shard_task tasks[MOST_TASKS]; /* those without parameters are free */
   struct gpnn_sharded_counts counts;
 };
 
 enum gpnn_status gpnn_server_new(struct gpnn_server **server, struct gpnn_shard *shard, int threads,
-                                 bool are_peers, struct gpnn_error *err)
+                                 struct gpnn_peers *peers, struct gpnn_error *err)
 {
   struct gpnn_server *new = calloc(1, sizeof *new);
-  if (new != NULL && are_peers) new->board = calloc(shard->comm->size, sizeof *new->board);
-  if (new == NULL || (are_peers && new->board == NULL)) {
+  if (new != NULL && peers != NULL) new->board = calloc(shard->comm->size, sizeof *new->board);
+  if (new == NULL || (peers != NULL && new->board == NULL)) {
     free(new);
     return gpnn_fail_memory(err, "for shards");
   }
   new->shard = shard;
   new->threads = threads;
+  new->peers = peers;
   *server = new;
   return GPNN_OK;
 }
@@ -139,17 +140,8 @@ void gpnn_server_dismiss(struct gpnn_server *server)
 static enum gpnn_status note(struct gpnn_server *server, enum gpnn_status status,
                              const struct gpnn_error *err)
 {
-  if (status != GPNN_OK) server->failure = *err;
+  if (status != GPNN_OK) server->peers->failure = *err;
   return status;
-}
-
-enum gpnn_status gpnn_server_agree(struct gpnn_server *server, enum gpnn_status status,
-                                   struct gpnn_error *err)
-{
-  if (server->failure.status == GPNN_OK)
-    return note(server, gpnn_comm_agree(server->shard->comm, status, err), err);
-  *err = server->failure;
-  return err->status;
 }
 
 /* Learns what peers ask for, unless one of them fails: that of the first who asks to predict, or
@@ -158,7 +150,7 @@ static enum gpnn_status meet(struct gpnn_server *server, enum gpnn_status status
                              const struct order *own, struct order *wanted, struct gpnn_error *err)
 {
   struct gpnn_comm *comm = server->shard->comm;
-  status = gpnn_server_agree(server, status, err);
+  status = gpnn_peers_agree(server->peers, status, err);
   if (status != GPNN_OK) return status;
   gpnn_comm_share(comm, own, sizeof *own, server->board);
   *wanted = *own;
@@ -171,7 +163,7 @@ enum gpnn_status gpnn_server_leave(struct gpnn_server *server, enum gpnn_status 
 {
   const struct order none = {.kind = DISMISS};
   struct order wanted = {.kind = PREDICT};
-  if (server->has_left) return gpnn_server_agree(server, status, err);
+  if (server->has_left) return gpnn_peers_agree(server->peers, status, err);
   while (wanted.kind == PREDICT) {
     const struct gpnn_query no_rows = {.n = 0};
     struct gpnn_latent latent = {.mean = NULL};
@@ -198,7 +190,7 @@ static enum gpnn_status ask(struct gpnn_server *server, const struct order *orde
                             struct gpnn_counts *counts, struct gpnn_error *err)
 {
   struct order wanted = *order;
-  if (server->board == NULL) {
+  if (server->peers == NULL) {
     gpnn_comm_broadcast(server->shard->comm, 0, &wanted, sizeof wanted);
     return predict(server, &wanted, query, latent, p, counts, err);
   }
@@ -262,7 +254,7 @@ static void sharded_free(void *state)
   struct sharded *sharded = state;
   if (sharded == NULL) return;
   struct order order = {.kind = RELEASE, .task = sharded->task};
-  if (sharded->server->board == NULL) { /* or else others may still need it */
+  if (sharded->server->peers == NULL) { /* or else others may still need it */
     gpnn_comm_broadcast(sharded->server->shard->comm, 0, &order, sizeof order);
     gpnn_shard_task_release(&sharded->server->tasks[sharded->task]);
   }
@@ -273,11 +265,11 @@ static void sharded_free(void *state)
 static enum gpnn_status begin_make(struct gpnn_server *server, struct order *order,
                                    const char *text, struct gpnn_error *err)
 {
-  if (server->board == NULL) {
+  if (server->peers == NULL) {
     gpnn_comm_broadcast(server->shard->comm, 0, order, sizeof *order);
     return make(server, order, text, err);
   }
-  enum gpnn_status status = gpnn_server_agree(server, GPNN_OK, err);
+  enum gpnn_status status = gpnn_peers_agree(server->peers, GPNN_OK, err);
   return status == GPNN_OK ? note(server, make(server, order, text, err), err) : status;
 }
 

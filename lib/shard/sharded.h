@@ -32,10 +32,11 @@ struct gpnn_sharded_counts {
 
 struct gpnn_server; /* what a rank serves from */
 
-/* Makes a rank ready, with so many threads; 'shard' is borrowed.  GPNN_ENOMEM. */
+/* Makes a rank ready, with so many threads; 'shard' is borrowed, and so is 'peers'
+ * (gpnn_comm_peers()), which is NULL where rank 0 leads.  GPNN_ENOMEM. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_server_new(struct gpnn_server **server,
                                                  struct gpnn_shard *shard, int threads,
-                                                 bool are_peers, struct gpnn_error *err);
+                                                 struct gpnn_peers *peers, struct gpnn_error *err);
 
 /* Models that were made by it come first.  NULL is allowed. */
 void gpnn_server_free(struct gpnn_server *server);
@@ -44,16 +45,8 @@ void gpnn_server_free(struct gpnn_server *server);
 void gpnn_sharded_serve(struct gpnn_server *server);
 void gpnn_server_dismiss(struct gpnn_server *server);
 
-/*
- * For peers: GPNN_OK if 'status' is that on every rank; otherwise what the first that failed has,
- * as gpnn_comm_agree().  A rank that fails calls gpnn_server_leave(), and the others, which are
- * there, here, or in a model, learn of it; from then on ranks say no more to each other by the
- * server, and everybody fails here.
- */
-GPNN_MUST_CHECK enum gpnn_status gpnn_server_agree(struct gpnn_server *server,
-                                                   enum gpnn_status status, struct gpnn_error *err);
-
-/* For peers: predicts what others have until all are here.  Fails as gpnn_server_agree(). */
+/* For peers: predicts what others have until all are here.  GPNN_OK, or as gpnn_peers_agree(): a
+ * rank that fails comes here, and the others, which are here or in a model, learn of it. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_server_leave(struct gpnn_server *server,
                                                    enum gpnn_status status, struct gpnn_error *err);
 

@@ -257,7 +257,7 @@ CASES
 @test "each rank predicts a part of a table, and the parts are the bytes of one machine" {
   zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 30 == 0' >train.tsv
   zcat "$GPNN_ROOT/tests/data/bike.tsv.gz" | awk 'NR == 1 || NR % 7 == 3' >whole.tsv
-  sed '1s/\([a-z]*\)/"\1"/; 2000s/^[^\t]*/x/; 2200s/$/\t1/' whole.tsv >bad.tsv
+  sed '1s/\([a-z]*\)/"\1"/; 2000s/^[^\t]*/x/; 2100s/^[^\t]*/"&"/; 2200s/$/\t1/' whole.tsv >bad.tsv
   sed '1d; s/\t/,/g' whole.tsv | head -c -1 >torn.csv
   sed 2q whole.tsv >short.tsv
   sed 1q whole.tsv >empty.tsv
@@ -284,7 +284,7 @@ CASES
   make_model 300 900 30 8
   ranks 4 index -q -o shards train.tsv
   sed '700s/^[^\t]*/x/' test.tsv >bad.tsv
-  sed '700s/^[^\t]*/"1"/' test.tsv >quoted.tsv
+  sed '700s/^[^\t]*/"1\n"/' test.tsv >quoted.tsv
   gzip -k test.tsv
   while read -r code words; do
     status=0
@@ -302,10 +302,10 @@ CASES
 CASES
   diff - told.txt <<'TOLD'
 gpnn-mpi: rank 3: bad.tsv:700: column 'x1': not a number: "x"
-gpnn-mpi: rank 0: bad.tsv: 1 of 900 rows have no prediction, and --fail-on-na allows 0 %: column 'x1': not a number in 1 row, as "x" (line 700)
-gpnn-mpi: rank 0: quoted.tsv: has quotes, within which lines may end: predict it without --shards
-gpnn-mpi: rank 0: test.tsv.gz: no plain file of text, of which --shards lets each rank read a part
-gpnn-mpi: rank 0: none.tsv: cannot be opened: No such file or directory
+gpnn-mpi: bad.tsv: 1 of 900 rows have no prediction, and --fail-on-na allows 0 %: column 'x1': not a number in 1 row, as "x" (line 700)
+gpnn-mpi: quoted.tsv: lines end inside quotes: predict it without --shards
+gpnn-mpi: test.tsv.gz: no plain file of text, of which --shards lets each rank read a part
+gpnn-mpi: none.tsv: cannot be opened: No such file or directory
 TOLD
   mkdir parts
   ! ranks 4 predict -q -p t.par --shards -o parts shards test.tsv 2>err.txt || complain 'it went on'
