@@ -23,6 +23,8 @@ struct run {
   nlopt_opt search;
   struct gpnn_optimize_report report;
   double *best;            /* n: the best point so far, report.end its value */
+  double least, before;    /* what a few evaluations have to gain, and the value they started at */
+  size_t n_since;          /* evaluations since then */
   enum gpnn_status status; /* of a failure that ended the search */
   struct gpnn_error *err;
 };
@@ -36,6 +38,18 @@ static void give_up(struct run *run, const struct gpnn_error *own)
   run->status = own->status;
   if (run->err != NULL) *run->err = *own;
   nlopt_force_stop(run->search);
+}
+
+/* Ends the search if some evaluations in a row have gained too little.  A single step often does,
+ * where a bound has just been met, before others gain much. */
+static void judge_progress(struct run *run)
+{
+  enum { PATIENCE = 4 };
+  if (run->n_since++ == 0 || run->report.end < run->before - run->least) {
+    run->before = run->report.end;
+    run->n_since = 1;
+  }
+  if (run->least > 0 && run->n_since > PATIENCE) nlopt_force_stop(run->search);
 }
 
 static double evaluate(unsigned n, const double *x, double *gradient, void *data)
@@ -59,6 +73,7 @@ static double evaluate(unsigned n, const double *x, double *gradient, void *data
     run->report.end = f;
     memcpy(run->best, x, n * sizeof *x);
   }
+  judge_progress(run);
   return f;
 }
 
@@ -66,6 +81,7 @@ static const char *outcome(nlopt_result result)
 {
   switch (result) {
   case NLOPT_FTOL_REACHED:
+  case NLOPT_FORCED_STOP:
     return "the objective no longer falls";
   case NLOPT_XTOL_REACHED:
     return "the point no longer moves";
@@ -87,7 +103,8 @@ enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, void *context, s
                                      const double *upper, double *x,
                                      struct gpnn_optimize_report *report, struct gpnn_error *err)
 {
-  struct run run = {.objective = objective, .context = context, .err = err};
+  struct run run = {
+      .objective = objective, .context = context, .err = err, .least = least};
   double value;
   double *point = gpnn_alloc(n, 2, sizeof *point);
   run.search = nlopt_create(NLOPT_LD_LBFGS, (unsigned)n);
@@ -96,7 +113,7 @@ enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, void *context, s
       nlopt_set_lower_bounds(run.search, lower) < 0 ||
       nlopt_set_upper_bounds(run.search, upper) < 0 ||
       nlopt_set_ftol_rel(run.search, value_tolerance) < 0 ||
-      nlopt_set_ftol_abs(run.search, least) < 0 || nlopt_set_maxeval(run.search, (int)most) < 0) {
+      nlopt_set_maxeval(run.search, (int)most) < 0) {
     run.status = gpnn_fail_memory(err, "for the optimiser");
     goto out;
   }

@@ -33,7 +33,7 @@ struct gpnn_optimize_report {
  * Minimises the objective from the point 'x' (n >= 1 numbers), which is replaced by the best point
  * found, within the bounds 'lower' and 'upper' (n numbers each).  It evaluates the objective at
  * most 'most' times, and stops earlier once a step changes the value by less than 1e-8 of itself,
- * or by less than 'least'.
+ * or four evaluations in a row gain less than 'least'.
  *
  * A point at which the objective fails with GPNN_ENUMERIC, or is not finite, counts as infinitely
  * bad, except the first point; there, and after any other failure, the search ends with that

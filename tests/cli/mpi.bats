@@ -454,7 +454,9 @@ int main(void)
   return 0;
 }
 C
-  "${CC:-cc}" -D_XOPEN_SOURCE=700 -I"$GPNN_ROOT/lib" -I"$GPNN_BUILD/include" -o start start.c \
+  local compiler
+  read -ra compiler <<<"${CC:-cc}"
+  "${compiler[@]}" -D_XOPEN_SOURCE=700 -I"$GPNN_ROOT/lib" -I"$GPNN_BUILD/include" -o start start.c \
     "$GPNN_ROOT/lib/shard/comm_mpi.c" "$GPNN_BUILD/libgpnn.a"
   [[ $(./start) == *'(on Debian: openmpi-bin libopenmpi-dev)'* ]]
 }
