@@ -168,7 +168,7 @@ END {
     printf " %s | %s | %s | %s | %s | %s | %s / %s |", figure(at, "rmse", 1),
       figure(at, "nll", 1, 3), figure(at, "crps", 1), figure(at, "coverage50", 100, 1),
       figure(at, "coverage95", 100, 1), figure(at, "pit_distance", 1, 3),
-      shown(mean(at, "seconds"), 0), shown(mean(at, "predict_seconds"), 1)
+      shown(mean(at, "seconds"), mean(at, "seconds") < 1), shown(mean(at, "predict_seconds"), 1)
     others = pair(at, "rmse_to_beat", "nll_to_beat")
     if (others != "") others = others ", " value[at, "whose", 1]
     printf "%s | %s |%s |%s |\n", pair(at, "rmse_aim", "nll_aim"), aims(at), beside(at), others
