@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
+#include "container/state.h"
 #include "linalg/blas_threads.h"
 #include "models/heldout.h"
 
@@ -207,15 +208,19 @@ enum gpnn_status gpnn_crossfit_write(const struct gpnn_crossfit *crossfit,
   size_t n_channels = crossfit->n_channels, n = crossfit->n_folds * n_channels;
   struct gpnn_parameters *all = gpnn_alloc(n, 1, sizeof *all); /* their arrays are the folds' */
   char(*name)[ROOM] = gpnn_alloc(n, 1, sizeof *name);
+  struct gpnn_state *state = NULL;
   enum gpnn_status status = all == NULL || name == NULL
                                 ? gpnn_fail_memory(err, "for the parameters of a cross-fit")
-                                : GPNN_OK;
+                                : gpnn_state_new(&state, crossfit->dataset->fingerprint, err);
   for (size_t i = 0; i < n && status == GPNN_OK; i++) {
     snprintf(name[i], ROOM, "%zu", i + 1);
     all[i] = crossfit->folds[i / n_channels].params[i % n_channels];
     all[i].target = name[i];
+    status = gpnn_parameters_store_effects(&all[i], state, err);
   }
-  if (status == GPNN_OK) status = gpnn_parameters_write(all, n, output, err);
+  if (status == GPNN_OK)
+    status = gpnn_parameters_write_with_state(all, n, state->n > 0 ? state : NULL, output, err);
+  gpnn_state_free(state);
   free(all);
   free(name);
   return status;

@@ -93,6 +93,12 @@ make_model() {
   grep -q '"model": \[\]' json
 }
 
+@test "scores are expected of a small table, whose folds have the effects too" {
+  make_pupils 330 | awk 'NR < 150' >few.tsv
+  gpnn --json -y y --group-effect school --save few.gpm few.tsv 2>json
+  grep -q '"on": "cross-fitted", "rmse": [0-9]' json || complain "$(cat json)"
+}
+
 @test "a group that is missing is one like any other" {
   make_pupils 330 | awk -F '\t' -v OFS='\t' 'NR > 1 && NR % 9 == 0 { $1 = "NA" } NR < 300' >holes.tsv
   gpnn-index -q -y y --group-effect school -o holes.gpi holes.tsv
