@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -27,6 +28,13 @@ struct arguments {
 static const struct cli_option shards[] = {
     CLI_FLAG(0, "shards", shards, "each rank predicts a part, into folder -o")};
 
+/* Of a pipe each rank would get some of what is in it, and wait for the rest. */
+static bool is_pipe(const char *path)
+{
+  struct stat st;
+  return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
+}
+
 static bool resolve(const struct cli *cli, void *arguments)
 {
   const struct arguments *a = arguments;
@@ -41,9 +49,10 @@ static bool resolve(const struct cli *cli, void *arguments)
     return cli_refuse(cli, "--shards predicts parts of a table: give it or --%s", misplaced);
   if (a->shards && strcmp(cli->output, "-") == 0)
     return cli_refuse(cli, "--shards needs -o DIR, the folder of the parts");
-  if (a->shards && strcmp(cli_operand(cli, 1), "-") == 0)
-    return cli_refuse(cli, "--shards needs the name of a table, of which each rank reads a part");
-  if (a->shards && strcmp(a->own.params, "-") == 0)
+  if (a->shards && is_pipe(cli_operand(cli, 1)))
+    return cli_refuse(
+        cli, "--shards needs the name of a file, no pipe, of which each rank reads a part");
+  if (a->shards && is_pipe(a->own.params))
     return cli_refuse(cli, "--shards needs -p FILE, which every rank reads");
   if (a->shards) mpi_trim_folder(cli->output);
   return true;

@@ -536,7 +536,10 @@ C
   refuse '--atom auto is for gpnn-calibrate' calibrate --atom auto -p t.par shards
   refuse '--shards needs -o DIR' predict --shards -p t.par shards test.tsv
   refuse '--shards needs -p FILE' predict --shards -o new shards test.tsv
-  refuse '--shards needs the name of a table' predict --shards -o new -p t.par shards
+  refuse '--shards needs the name of a file' predict --shards -o new -p t.par shards
+  mkfifo pipe
+  refuse '--shards needs the name of a file' predict --shards -o new -p t.par shards pipe
+  refuse '--shards needs -p FILE' predict --shards -o new -p pipe shards test.tsv
   refuse '--shards predicts parts of a table: give it or --resume' \
     predict --shards --resume -o new -p t.par shards test.tsv
   refuse '30 held-out rows are too few to calibrate on' calibrate -p t.par shards
