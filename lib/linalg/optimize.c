@@ -103,8 +103,7 @@ enum gpnn_status gpnn_optimize_lbfgs(gpnn_objective *objective, void *context, s
                                      const double *upper, double *x,
                                      struct gpnn_optimize_report *report, struct gpnn_error *err)
 {
-  struct run run = {
-      .objective = objective, .context = context, .err = err, .least = least};
+  struct run run = {.objective = objective, .context = context, .err = err, .least = least};
   double value;
   double *point = gpnn_alloc(n, 2, sizeof *point);
   run.search = nlopt_create(NLOPT_LD_LBFGS, (unsigned)n);
