@@ -400,7 +400,7 @@ static enum gpnn_status warn_of_training_rows(const struct run *r, struct gpnn_e
            "%s: %zu of %s%zu rows %s training rows: their scores say nothing about new rows; use "
            "--loo, or set rows aside with gpnn-split",
            gpnn_table_name(r->source.table), report.n_copies,
-           report.n == GPNN_COPIES_ROWS ? "the first " : "", report.n,
+           report.n == GPNN_COPIES_ROWS || r->a->part != NULL ? "the first " : "", report.n,
            has_truth ? "are" : "have the inputs of");
   return GPNN_OK;
 }
