@@ -38,6 +38,7 @@ struct cli_tool {
   const char *synopsis; /* what follows the name in usage */
   const char *purpose;  /* a sentence or two, in lines of at most 80 columns */
   const char *related;  /* what other tools there are, likewise; or NULL */
+  bool shares_page;     /* a mode that the manual page of "gpnn-x" describes */
   unsigned groups;
   size_t min_operands, max_operands;
   /* The words that the first operand may be, from 0 on; then NULL.  NULL if it is a file. */

@@ -74,7 +74,7 @@ void cli_print_help(const struct cli_tool *tool, size_t n, const struct cli_row 
   for (size_t i = 0; i < n; i++)
     if (rows[i].option->help != NULL) print_option(&rows[i]);
   size_t length = strcspn(tool->name, " ");
-  const char *mode = tool->name + length;
+  const char *mode = tool->shares_page ? "" : tool->name + length;
   if (tool->related != NULL) printf("\n%s\n", tool->related);
   printf("\nManual: man %.*s%s%s, man 7 gpnn\n", (int)length, tool->name, *mode != '\0' ? "-" : "",
          *mode != '\0' ? mode + 1 : "");

@@ -34,6 +34,7 @@ int mpi_calibrate(int argc, char **argv)
   struct calibrate_arguments arguments = {0};
   struct cli_tool tool = calibrate_tool;
   tool.name = "gpnn-mpi calibrate";
+  tool.shares_page = true;
   tool.synopsis = "[OPTION...] DIR < PARAMS";
   tool.resolve = resolve;
   tool.run = run;

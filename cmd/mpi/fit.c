@@ -69,6 +69,7 @@ int mpi_fit(int argc, char **argv)
   struct fit_arguments arguments = FIT_ARGUMENTS_INIT;
   struct cli_tool tool = fit_tool;
   tool.name = "gpnn-mpi fit";
+  tool.shares_page = true;
   tool.synopsis = "[OPTION...] DIR";
   tool.resolve = resolve;
   tool.run = run;

@@ -113,6 +113,7 @@ int mpi_index(int argc, char **argv)
       .read = {.training = GPNN_TRAINING_INIT}};
   struct cli_tool tool = index_tool;
   tool.name = "gpnn-mpi index";
+  tool.shares_page = true;
   tool.synopsis = "[OPTION...] -o DIR [TABLE]";
   tool.purpose =
       "Standardise the rows of a table, hold some out, and deal the others to all ranks.";

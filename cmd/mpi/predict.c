@@ -212,6 +212,7 @@ int mpi_predict(int argc, char **argv)
   tool.options = options;
   tool.n_options = n + 1;
   tool.name = "gpnn-mpi predict";
+  tool.shares_page = true;
   tool.synopsis = "[OPTION...] -p PARAMS DIR [TABLE]";
   tool.purpose = "Predict each row of a table from its nearest training rows, in order, by all\n"
                  "ranks that have a shard of these.";

@@ -575,4 +575,5 @@ CASES
   ! ranks 3 frob 2>err.txt || complain
   assert_equal "$(said err.txt)" 'gpnn-mpi: no such mode: "frob"; MODE is index, fit, calibrate or predict'
   assert_equal "$(ranks 3 predict --help | grep -c '^usage:')" 1
+  assert_equal "$(gpnn-mpi predict --help | tail -n 1)" "Manual: man gpnn-mpi, man 7 gpnn"
 }
