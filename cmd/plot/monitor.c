@@ -106,7 +106,7 @@ static void write_figure(struct script *s, const struct monitor *m, size_t i)
 {
   size_t width = 1 + 4 * m->n_figures;
   script_add(s, "# day, value, lower and upper limit, value with an alarm\n");
-  char name[24];
+  char name[32];
   snprintf(name, sizeof name, "figure%zu", i + 1);
   script_data(s, name);
   for (const double *night = m->numbers.values; night < m->numbers.values + m->numbers.n;

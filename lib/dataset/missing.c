@@ -16,7 +16,7 @@ void gpnn_lacks_note(unsigned char *bits, size_t i)
 
 bool gpnn_lacks(const unsigned char *bits, size_t i)
 {
-  return (bits[i / CHAR_BIT] >> i % CHAR_BIT) & 1u;
+  return (bits[i / CHAR_BIT] >> i % CHAR_BIT & 1) != 0;
 }
 
 bool gpnn_dataset_takes_missing(const struct gpnn_dataset *dataset)

@@ -63,7 +63,7 @@ static void codes_are_those_of_training_rows(void **state)
   }
   double sd = sqrt(squares - mean * mean);
   for (int l = 0; l < LEVELS; l++) {
-    char name[8];
+    char name[16];
     sprintf(name, "l%d", l);
     assert_near(column->codes[find_level(column, name)],
                 (sum[l] - n[l] * mean) / sd / (n[l] + column->shrinkage), 1e-10);
