@@ -166,14 +166,30 @@ static void add_present_squares(const void *state, size_t count, const double *r
 
 /* ---- from passes to moments ---- */
 
-/* A pass over rows that is folded into the arrays of 'columns'. */
-static struct gpnn_row_reduction reduction_of(void (*map)(const void *state, size_t count,
-                                                          const double *rows, double *mapped),
-                                              void (*fold)(void *state, const double *mapped),
-                                              struct columns *columns, size_t n_mapped)
+/* The passes: ranges; deviations from the middles of these; and, from means, their squares too. */
+struct pass {
+  void (*map)(const void *state, size_t count, const double *rows, double *mapped);
+  void (*fold)(void *state, const double *mapped);
+  size_t n_mapped; /* numbers a column */
+};
+
+enum { RANGES, DEVIATIONS, SQUARES, PASSES };
+
+static const struct pass of_all[PASSES] = {{find_ranges, fold_ranges, 2},
+                                           {add_deviations, fold_deviations, 1},
+                                           {add_squares, fold_squares, 2}};
+
+static const struct pass of_present[PASSES] = {{find_present_ranges, fold_present_ranges, 3},
+                                               {add_present_deviations, fold_deviations, 1},
+                                               {add_present_squares, fold_squares, 2}};
+
+static enum gpnn_status reduce(const struct pass *pass, const struct gpnn_row_source *source,
+                               struct columns *columns, struct gpnn_error *err)
 {
-  return (struct gpnn_row_reduction){map,      fold,         columns,
-                                     n_mapped, columns->low, ARRAYS * columns->n_columns};
+  size_t n = columns->n_columns;
+  const struct gpnn_row_reduction reduction = {pass->map,          pass->fold,   columns,
+                                               pass->n_mapped * n, columns->low, ARRAYS * n};
+  return gpnn_row_source_reduce(source, &reduction, err);
 }
 
 static bool varies(const struct columns *columns, size_t j)
@@ -217,59 +233,38 @@ static void compute_moments(const struct columns *columns, struct gpnn_moments *
   }
 }
 
-/* Learns the moments of 'columns' in three passes. */
-static enum gpnn_status learn(struct columns *columns, const struct gpnn_row_source *source,
-                              const struct gpnn_row_reduction *ranges,
-                              const struct gpnn_row_reduction *deviations,
-                              const struct gpnn_row_reduction *squares, struct gpnn_error *err)
+static enum gpnn_status learn(const struct pass *passes, const struct gpnn_row_source *source,
+                              size_t n_columns, struct gpnn_moments *moments,
+                              struct gpnn_error *err)
 {
-  enum gpnn_status status = gpnn_row_source_reduce(source, ranges, err);
+  struct columns columns;
+  if (!columns_init(&columns, n_columns, source->width))
+    return gpnn_fail_memory(err, "for the moments of columns");
+  for (size_t j = 0; j < n_columns && passes == of_all; j++) columns.count[j] = (double)source->n;
+  enum gpnn_status status = reduce(&passes[RANGES], source, &columns, err);
   if (status == GPNN_OK) {
-    set_centres(columns);
-    status = gpnn_row_source_reduce(source, deviations, err);
+    set_centres(&columns);
+    status = reduce(&passes[DEVIATIONS], source, &columns, err);
   }
   if (status == GPNN_OK) {
-    move_centres(columns);
-    status = gpnn_row_source_reduce(source, squares, err);
+    move_centres(&columns);
+    status = reduce(&passes[SQUARES], source, &columns, err);
   }
+  if (status == GPNN_OK) compute_moments(&columns, moments);
+  free(columns.low);
   return status;
 }
 
 enum gpnn_status gpnn_moments_learn(const struct gpnn_row_source *source, size_t n_columns,
                                     struct gpnn_moments *moments, struct gpnn_error *err)
 {
-  struct columns columns;
-  if (!columns_init(&columns, n_columns, source->width))
-    return gpnn_fail_memory(err, "for the moments of columns");
-  for (size_t j = 0; j < n_columns; j++) columns.count[j] = (double)source->n;
-  const struct gpnn_row_reduction ranges =
-      reduction_of(find_ranges, fold_ranges, &columns, 2 * n_columns);
-  const struct gpnn_row_reduction deviations =
-      reduction_of(add_deviations, fold_deviations, &columns, n_columns);
-  const struct gpnn_row_reduction squares =
-      reduction_of(add_squares, fold_squares, &columns, 2 * n_columns);
-  enum gpnn_status status = learn(&columns, source, &ranges, &deviations, &squares, err);
-  if (status == GPNN_OK) compute_moments(&columns, moments);
-  free(columns.low);
-  return status;
+  return learn(of_all, source, n_columns, moments, err);
 }
 
 enum gpnn_status gpnn_moments_learn_present(const struct gpnn_row_source *source, size_t n_columns,
                                             struct gpnn_moments *moments, struct gpnn_error *err)
 {
-  struct columns columns;
-  if (!columns_init(&columns, n_columns, source->width))
-    return gpnn_fail_memory(err, "for the moments of columns");
-  const struct gpnn_row_reduction ranges =
-      reduction_of(find_present_ranges, fold_present_ranges, &columns, 3 * n_columns);
-  const struct gpnn_row_reduction deviations =
-      reduction_of(add_present_deviations, fold_deviations, &columns, n_columns);
-  const struct gpnn_row_reduction squares =
-      reduction_of(add_present_squares, fold_squares, &columns, 2 * n_columns);
-  enum gpnn_status status = learn(&columns, source, &ranges, &deviations, &squares, err);
-  if (status == GPNN_OK) compute_moments(&columns, moments);
-  free(columns.low);
-  return status;
+  return learn(of_present, source, n_columns, moments, err);
 }
 
 /* ---- covariance ---- */
