@@ -73,29 +73,37 @@ size_t gpnn_column_lookup_count(const struct gpnn_column_lookup *lookup, const c
   return n;
 }
 
+static bool same_letter(char a, char b)
+{
+  return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
 /*
- * How many letters have to be inserted, deleted or replaced to turn 'a' into 'b', ignoring case
- * (Wagner and Fischer 1974).  A 'b' longer than the row counts as infinitely far.
+ * How many letters have to be inserted, deleted, replaced or swapped with the next to turn 'a' into
+ * 'b', ignoring case (Wagner and Fischer 1974; Damerau 1964).  A 'b' longer than the rows counts as
+ * infinitely far.
  */
 static size_t edit_distance(const char *a, const char *b)
 {
-  enum { LONGEST = 63 };
-  size_t n_a = strlen(a), n_b = strlen(b), row[LONGEST + 1];
+  enum { LONGEST = 63, ROWS = 3 };
+  size_t n_a = strlen(a), n_b = strlen(b), rows[ROWS][LONGEST + 1];
   if (n_b > LONGEST) return SIZE_MAX;
-  for (size_t j = 0; j <= n_b; j++) row[j] = j;
+  for (size_t j = 0; j <= n_b; j++) rows[0][j] = j;
   for (size_t i = 1; i <= n_a; i++) {
-    size_t diagonal = row[0];
+    size_t *row = rows[i % ROWS];
+    const size_t *above = rows[(i - 1) % ROWS], *before = rows[(i + 1) % ROWS];
     row[0] = i;
     for (size_t j = 1; j <= n_b; j++) {
-      bool differ = tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]);
-      size_t best = diagonal + differ;
-      if (row[j] + 1 < best) best = row[j] + 1;
+      size_t best = above[j - 1] + !same_letter(a[i - 1], b[j - 1]);
+      bool are_swapped =
+          i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]);
+      if (above[j] + 1 < best) best = above[j] + 1;
       if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      diagonal = row[j];
+      if (are_swapped && before[j - 2] + 1 < best) best = before[j - 2] + 1;
       row[j] = best;
     }
   }
-  return row[n_b];
+  return rows[n_a % ROWS][n_b];
 }
 
 /* The column name most similar to 'wanted', or NULL if none is similar enough to suggest. */

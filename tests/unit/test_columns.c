@@ -41,6 +41,7 @@ static void an_unknown_column_is_refused_with_a_near_name(void **state)
   assert_fails(gpnn_columns_find(table, "lattitude", &column, &err), GPNN_EINVAL,
                "t.csv: no column 'lattitude' (did you mean 'latitude'?)");
   assert_fails(gpnn_columns_find(table, "price", &column, &err), GPNN_EINVAL, "mean 'Price'?");
+  assert_fails(gpnn_columns_find(table, "pirce", &column, &err), GPNN_EINVAL, "mean 'Price'?");
   assert_fails(gpnn_columns_find(table, "zebra", &column, &err), GPNN_EINVAL,
                "t.csv: no column 'zebra': there are 3 columns");
   assert_fails(gpnn_columns_find(table, "4", &column, &err), GPNN_EINVAL, "there are 3 columns");
