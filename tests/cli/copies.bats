@@ -108,6 +108,18 @@ twice() {
   done
 }
 
+@test "a table of honest repeats has copies once its rows stand there twice" {
+  awk 'BEGIN { srand(5); print "a\tb\ty"; for (i = 0; i < 400; i++) print int(5 * rand()) "\t" int(5 * rand()) "\t" rand() }' >once.tsv
+  awk 'BEGIN { srand(6); print "a\tb\ty"; for (i = 0; i < 400; i++) { a = int(5 * rand()); print a "\t" int(5 * rand()) "\t" 5000 * a + int(900 * rand()) } }' >whole.tsv
+  for table in once whole; do
+    run gpnn-index -o t.gpi $table.tsv
+    [[ $status -eq 0 && $output != *'equal others'* ]]
+    twice $table.tsv >twice.tsv
+    run gpnn-index -o t.gpi twice.tsv
+    [[ $status -eq 0 && $output == *'800 of 800 rows equal others'* ]]
+  done
+}
+
 @test "a few rows that contradict copies are left out with them" {
   noisy_table 400 1 >once.tsv
   twice once.tsv >twice.tsv
