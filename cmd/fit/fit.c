@@ -28,6 +28,7 @@ static enum gpnn_status fit_views(const struct cli *cli, const struct fit_argume
                                   struct gpnn_choose_report *report, struct gpnn_error *err)
 {
   struct gpnn_choose_options choose = a->choose;
+  choose.n_rows = fit_n_rows(a, targets->dataset);
   if (!cli_given(cli, "rows") && targets->dataset->d > GPNN_CHOOSE_MANY_INPUTS)
     choose.fit.rows /= 2;
   struct fit_report_tries telling = {cli, 0, gpnn_choose_most(targets->dataset, &choose)};

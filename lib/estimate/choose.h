@@ -164,6 +164,8 @@ struct gpnn_choose_options {
   double budget; /* what predicting a row may cost (gpnn_choose_cost()), however the number of
                     neighbours and the members are chosen; 0: anything.  The least that can be
                     chosen may cost more. */
+  size_t n_rows; /* that a table to predict is taken to have, where their price is weighed against
+                    the score; 0: as many as the dataset */
 };
 
 /* What it costs to predict a row of 'd' inputs from 'm' neighbours: about its microseconds on one

@@ -552,6 +552,7 @@ static enum gpnn_status widen(struct gpnn_choice *c, const struct gpnn_dataset *
 {
   struct gpnn_choice wider = {.head = c->head,
                               .n_targets = c->n_targets,
+                              .whole = c->whole,
                               .options = c->options,
                               .listener = c->listener,
                               .context = c->context,

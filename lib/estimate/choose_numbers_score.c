@@ -371,6 +371,29 @@ enum gpnn_status gpnn_numbers_compare_best(struct gpnn_choice *c, struct gpnn_er
   return status;
 }
 
+/* What it costs to predict as many rows as there are from 'm' neighbours, in the unit of the score:
+ * a hundredth for each quarter of an hour on one core (gpnn-methods(7), equation 5.14).  Below a
+ * million rows that is next to nothing. */
+static double price(const struct gpnn_choice *c, size_t m)
+{
+  static const double per_microsecond = 0.01 / 900e6;
+  size_t n = c->options->n_rows > 0 ? c->options->n_rows : c->whole->n;
+  return per_microsecond * (double)n * gpnn_choose_cost(m, c->whole->d);
+}
+
+/* The index of the number of neighbours that is best of those up to the best of a trial, if
+ * predictions have their price, whatever that is with thorough effort. */
+static size_t best_at_its_price(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial)
+{
+  size_t best = trial->best;
+  const size_t *numbers = counts_of(c, trial);
+  if (c->options->effort == GPNN_EFFORT_THOROUGH || c->options->like != NULL) return best;
+  for (size_t i = trial->best; i-- > 0;)
+    if (trial->score[i] + price(c, numbers[i]) < trial->score[best] + price(c, numbers[best]))
+      best = i;
+  return best;
+}
+
 void gpnn_numbers_choose_neighbours(struct gpnn_choice *c)
 {
   struct gpnn_choose_trial *trial = gpnn_choice_best(c);
@@ -378,7 +401,7 @@ void gpnn_numbers_choose_neighbours(struct gpnn_choice *c)
   /* The most to give up for speed, however uncertain the scores, of the score and of the error. */
   const double most = 0.01, most_error = 0.005;
   bool is_scaled = c->options->likelihood != GPNN_LIKELIHOOD_GAUSSIAN;
-  size_t best = trial->best, i = c->options->like == NULL ? 0 : best;
+  size_t best = best_at_its_price(c, trial), i = c->options->like == NULL ? 0 : best;
   for (; i < best; i++) {
     double standard_error, *loss = trial->loss;
     if (isnan(trial->score[i])) continue;
@@ -388,9 +411,9 @@ void gpnn_numbers_choose_neighbours(struct gpnn_choice *c)
   }
   *fewest = trial->candidate;
   fewest->neighbours = counts_of(c, trial)[i];
-  fewest->score += trial->score[i] - trial->score[best];
-  fewest->nll += trial->nll[i] - trial->nll[best];
-  fewest->crps += trial->crps[i] - trial->crps[best];
+  fewest->score += trial->score[i] - trial->score[trial->best];
+  fewest->nll += trial->nll[i] - trial->nll[trial->best];
+  fewest->crps += trial->crps[i] - trial->crps[trial->best];
   for (size_t t = 0; t < c->n_targets; t++) trial->params[t].neighbours = fewest->neighbours;
 }
 

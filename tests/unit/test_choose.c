@@ -805,6 +805,45 @@ static void fewer_neighbours_that_are_significantly_worse_are_not_chosen(void **
   fixture_free(&f);
 }
 
+/* Where all rows are alike, so that what is better is certain, the sum of score and price decides.
+ */
+static void more_rows_take_fewer_neighbours_by_their_price(void **state)
+{
+  (void)state;
+  static const size_t numbers[] = {16, 32, 64, 128, 256};
+  enum { N = sizeof numbers / sizeof *numbers };
+  struct fixture f;
+  size_t before = SIZE_MAX, n_chosen = 0;
+  make_circle(&f, 3);
+  struct gpnn_choose_options options = held(0.85, 0.5);
+  for (options.n_rows = 1000; options.n_rows < 1000000000000; options.n_rows *= 10) {
+    struct gpnn_parameters params = {0};
+    struct gpnn_choose_report report;
+    assert_ok(gpnn_choose(1, &f.data, &options, NULL, NULL, &params, &report, &err));
+    size_t best = 0, taken = report.fewest.neighbours;
+    double least = INFINITY;
+    for (size_t k = 0; k < N && numbers[k] <= report.chosen.neighbours; k++) {
+      double sum = score_with(&f, options, numbers[k]) +
+                   0.01 * (double)options.n_rows * gpnn_choose_cost(numbers[k], 2) / 900e6;
+      if (sum < least) best = k;
+      least = fmin(least, sum);
+    }
+    assert_int_equal(taken, numbers[best]);
+    assert_true(taken <= before);
+    n_chosen += taken < before;
+    before = taken;
+    gpnn_parameters_release(&params);
+  }
+  assert_true(n_chosen >= 3);
+  options.effort = GPNN_EFFORT_THOROUGH;
+  struct gpnn_parameters params = {0};
+  struct gpnn_choose_report report;
+  assert_ok(gpnn_choose(1, &f.data, &options, NULL, NULL, &params, &report, &err));
+  assert_near(report.fewest.nll, report.chosen.nll, 0.001);
+  gpnn_parameters_release(&params);
+  fixture_free(&f);
+}
+
 /* Of few rows, with much noise, scores are uncertain by more than that. */
 static void fewer_neighbours_lose_no_more_than_a_hundredth(void **state)
 {
@@ -1039,6 +1078,7 @@ int main(void)
       cmocka_unit_test(targets_predicted_without_error_are_refused),
       cmocka_unit_test(many_rows_are_sampled),
       cmocka_unit_test(fewer_neighbours_that_are_significantly_worse_are_not_chosen),
+      cmocka_unit_test(more_rows_take_fewer_neighbours_by_their_price),
       cmocka_unit_test(fewer_neighbours_lose_no_more_than_a_hundredth),
       cmocka_unit_test(the_best_two_are_scored_with_hundreds_of_neighbours),
       cmocka_unit_test(the_last_fit_uses_all_rows),
