@@ -71,6 +71,12 @@ static bool has_same_kernel(const struct gpnn_choose_trial *trial,
   return trial->candidate.kernel == without->candidate.kernel;
 }
 
+static bool has_as_many_lengthscales(const struct gpnn_choose_trial *trial,
+                                     const struct gpnn_choose_trial *without)
+{
+  return trial->candidate.ard == without->candidate.ard;
+}
+
 /* The best of all trials but those left out; NULL: none is left. */
 static struct gpnn_choose_trial *best_without(const struct gpnn_choice *c, is_left_out *left_out,
                                               const struct gpnn_choose_trial *without)
@@ -116,6 +122,11 @@ struct gpnn_choose_trial *gpnn_choice_otherwise_rotated(const struct gpnn_choice
 struct gpnn_choose_trial *gpnn_choice_of_other_kernel(const struct gpnn_choice *c)
 {
   return c->n_trials == 0 ? NULL : best_without(c, has_same_kernel, gpnn_choice_best(c));
+}
+
+struct gpnn_choose_trial *gpnn_choice_otherwise_scaled(const struct gpnn_choice *c)
+{
+  return c->n_trials == 0 ? NULL : best_without(c, has_as_many_lengthscales, gpnn_choice_best(c));
 }
 
 /* ---- one candidate -------------------------------------------------------------------------- */
@@ -202,6 +213,16 @@ static bool is_level(const struct gpnn_choice *c, const struct gpnn_choose_trial
   return better <= standard_error;
 }
 
+/* True if a trial has a far smaller error than the best so far.  Where rows are much like each
+ * other many lengthscales learn which, and predict rows left out a little better for it, but new
+ * ones worse. */
+static bool is_far_better(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial)
+{
+  static const double most = 0.9; /* of that error */
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  return !is_level(c, trial) && trial->candidate.rmse < most * best->candidate.rmse;
+}
+
 enum gpnn_status gpnn_choice_try(struct gpnn_choice *c, const struct gpnn_choose_plan *plan,
                                  struct gpnn_error *err)
 {
@@ -217,7 +238,8 @@ enum gpnn_status gpnn_choice_try(struct gpnn_choice *c, const struct gpnn_choose
   }
   if (status == GPNN_OK) {
     trial.passed_over = plan->is_simpler && is_level(c, &trial);
-    status = gpnn_choice_keep(c, &trial, err);
+    if (!plan->must_be_far_better || is_far_better(c, &trial))
+      status = gpnn_choice_keep(c, &trial, err);
   }
   gpnn_choose_trial_release(&trial);
   if (status == GPNN_OK || status == GPNN_ENUMERIC)
@@ -333,14 +355,17 @@ static void set_descent(const struct gpnn_choice *c, const struct gpnn_choose_ro
 static bool make_plan(const struct gpnn_choice *c, const struct gpnn_choose_row *row,
                       struct gpnn_choose_plan *plan)
 {
-  *plan = (struct gpnn_choose_plan){
-      .fit = c->start, .before = find_base(c, row->from), .is_simpler = row->is_simpler};
+  *plan = (struct gpnn_choose_plan){.fit = c->start,
+                                    .before = find_base(c, row->from),
+                                    .is_simpler = row->is_simpler,
+                                    .must_be_far_better = row->ard};
   if (plan->before != NULL) plan->fit = gpnn_choice_go_on(plan->before, c->start);
   if (!set_kernel(c, row, &plan->fit)) return false;
   plan->sight = row->sight != 0        ? row->sight
                 : plan->before != NULL ? plan->before->candidate.sight
                                        : GPNN_SIGHT_VALUE;
   if (row->isotropic) plan->fit.ard = false;
+  if (row->ard) plan->fit.ard = true;
   set_rotation(c, row, plan);
   set_descent(c, row, plan);
   return true;

@@ -92,10 +92,11 @@ extern "C" {
 #endif
 
 /*
- * ARD is not tried for more than GPNN_CHOOSE_ARD inputs, whose lengthscales a few thousand rows
- * cannot determine, nor a rotation for more than GPNN_CHOOSE_ROTATION.  Nor are they tried with
- * fewer than GPNN_CHOOSE_ARD_ROWS rows for each lengthscale or GPNN_CHOOSE_ROTATION_ROWS for each
- * number of a rotation, for which two suffice where exact candidates are out of reach: they would
+ * ARD is what all candidates have with up to GPNN_CHOOSE_ARD inputs and at least
+ * GPNN_CHOOSE_ARD_ROWS rows for each lengthscale.  With fewer rows, down to 100, or more inputs, up
+ * to GPNN_CHOOSE_ARD_SPARSE, a single candidate has it, as few of the inputs may matter.  A
+ * rotation is tried with up to GPNN_CHOOSE_ROTATION inputs, and at least GPNN_CHOOSE_ROTATION_ROWS
+ * for each number of it, for which two suffice where exact candidates are out of reach: it would
  * fit noise.
  */
 enum {
@@ -106,6 +107,7 @@ enum {
                                    which the greatest is */
   GPNN_CHOOSE_NEIGHBOURS = 400,
   GPNN_CHOOSE_ARD = 96,
+  GPNN_CHOOSE_ARD_SPARSE = 1024,
   GPNN_CHOOSE_ARD_ROWS = 10,
   GPNN_CHOOSE_ROTATION = 32,
   GPNN_CHOOSE_ROTATION_ROWS = 20,

@@ -20,6 +20,16 @@ static bool isotropic_is_open_alone(const struct gpnn_choice *c)
   return c->tries_isotropic && !c->options->kernel;
 }
 
+/* There are too many inputs for their lengthscales to be learnt, unless few of them matter: which
+ * fewer rows, that are scored on rows of their fit, would only seem to show. */
+static bool ard_is_open(const struct gpnn_choice *c)
+{
+  enum { LEAST = 100 };
+  if (c->dataset->n < LEAST) return false;
+  size_t n_groups = c->dataset->n_groups;
+  return c->options->ard && !c->start.ard && n_groups > 1 && n_groups <= GPNN_CHOOSE_ARD_SPARSE;
+}
+
 static bool rotation_is_open(const struct gpnn_choice *c)
 {
   return c->tries_rotations;
@@ -196,8 +206,9 @@ static bool best_sees_scores(const struct gpnn_choice *c)
 /*
  * Kernels from medium roughness outwards: scores have a single peak along roughness, so that a
  * smoother kernel is tried only if the smoothest so far is the best.  The first three start anew:
- * averages gain most from errors that differ.  Scores of the inputs and more neighbours in the
- * objective go on from the best.  Then a single lengthscale, which needs fewer steps, and
+ * averages gain most from errors that differ.  Where all inputs have one lengthscale, the best goes
+ * on with one for each.  Scores of the inputs and more neighbours in the objective go on from the
+ * best.  Then a single lengthscale, which needs fewer steps, and
  * rotations: whitened inputs get few steps unless they come near the best; learnt directions bring
  * rows nearer to their neighbours, where a rougher kernel may fit better.  In the end the best goes
  * on.
@@ -209,6 +220,7 @@ static const struct gpnn_choose_row normal[] = {
     {kernel_is_open, .kernel = "matern52", .after = "matern32", .is_early = true},
     {kernel_is_open, .from = GPNN_FROM_BEST, .kernel = "rbf", .after = "matern52", .is_early = true,
      .part = 2},
+    {ard_is_open, has_best, GPNN_FROM_BEST, .ard = true, .is_early = true, .part = 4},
     {gpnn_choice_has_scores, may_see_both, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH,
      .is_early = true, .part = 2},
     {gpnn_choice_has_scores, gpnn_choice_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE,
@@ -270,6 +282,7 @@ static const struct gpnn_choose_row exact[] = {
     {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "exp"},
     {kernel_is_open, .from = GPNN_FROM_BEST_HERE, .kernel = "matern52"},
     {kernel_is_open, best_is_exact, GPNN_FROM_LAST, .kernel = "rbf", .after = "matern52"},
+    {ard_is_open, has_best, GPNN_FROM_BEST_HERE, .ard = true},
     {gpnn_choice_has_scores, may_see_both_here, GPNN_FROM_BEST_HERE, .sight = GPNN_SIGHT_BOTH},
     {gpnn_choice_has_scores, best_here_is_plain, GPNN_FROM_BEST_HERE, .sight = GPNN_SIGHT_SCORE},
 };
@@ -451,7 +464,7 @@ static enum gpnn_status race(struct gpnn_choice *c, struct gpnn_error *err)
 static size_t most(const struct gpnn_choice *c, bool is_sampled)
 {
   enum { COMPARED = 2, WIDENED = 2 };
-  size_t n = c->options->neighbours ? COMPARED : 0;
+  size_t n = c->options->neighbours ? COMPARED + ard_is_open(c) : 0;
   if (is_sampled) n += WIDENED + N_SMOOTHER;
   if (c->options->effort == GPNN_EFFORT_FAST) return n + gpnn_choice_count_open(c, N_FAST, fast);
   if (exact_is_open(c))

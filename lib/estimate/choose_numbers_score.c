@@ -339,12 +339,18 @@ static enum gpnn_status score_all(struct gpnn_choice *c, struct gpnn_choose_tria
   return GPNN_OK;
 }
 
-/* Passes over all trials except the best two. */
-static void keep_two(struct gpnn_choice *c)
+/* Passes over all trials except the best two and, where a lengthscale for each of many inputs is
+ * better than one for all, the best with one: that may need more neighbours to be ahead. */
+static void keep_best(struct gpnn_choice *c)
 {
-  struct gpnn_choose_trial *best = gpnn_choice_best(c), *second = gpnn_choice_second(c);
-  for (size_t i = 0; i < c->n_trials; i++)
-    c->trials[i]->passed_over = c->trials[i] != best && c->trials[i] != second;
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c), *second = gpnn_choice_second(c),
+                                 *other = best->candidate.ard && !c->start.ard
+                                              ? gpnn_choice_otherwise_scaled(c)
+                                              : NULL;
+  for (size_t i = 0; i < c->n_trials; i++) {
+    const struct gpnn_choose_trial *trial = c->trials[i];
+    c->trials[i]->passed_over = trial != best && trial != second && trial != other;
+  }
 }
 
 /* True if more neighbours than those that all trials were scored with will not improve a trial: its
@@ -364,7 +370,7 @@ enum gpnn_status gpnn_numbers_compare_best(struct gpnn_choice *c, struct gpnn_er
   enum gpnn_status status = GPNN_OK;
   if (c->n_counts == gpnn_choice_first_counts(c)) return GPNN_OK;
   if (has_enough(c, gpnn_choice_best(c)) && has_enough(c, gpnn_choice_second(c))) return GPNN_OK;
-  keep_two(c);
+  keep_best(c);
   if (c->n > GPNN_CHOOSE_LAST_ROWS) c->n = GPNN_CHOOSE_LAST_ROWS;
   for (size_t i = 0; i < c->n_trials && status == GPNN_OK; i++)
     if (!c->trials[i]->passed_over) status = score_all(c, c->trials[i], err);

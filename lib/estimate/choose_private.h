@@ -82,6 +82,7 @@ struct gpnn_choose_row {
   int rougher;           /* than the kernel of the best, by so many steps; negative: smoother */
   enum gpnn_sight sight; /* of inputs that have scores; 0: that of what it goes on from */
   bool isotropic;        /* one lengthscale for all inputs */
+  bool ard;              /* one for each, where others have one for all; it must be far better */
   bool is_simpler;       /* it must be better than the best by more than chance explains */
   bool is_early;         /* 'steps' and 'part' are of the first descents, which may be shorter */
   size_t part;           /* of the steps; 0: 1 */
@@ -96,7 +97,7 @@ struct gpnn_choose_plan {
   enum gpnn_rotate rotate;
   enum gpnn_sight sight;
   const struct gpnn_choose_trial *before;
-  bool is_simpler;
+  bool is_simpler, must_be_far_better;
 };
 
 /* The rows as candidates see them that see inputs by their scores. */
@@ -244,8 +245,9 @@ bool gpnn_choice_is_plain(const struct gpnn_choice *c);
 const struct gpnn_choose_trial *gpnn_choice_best_here(const struct gpnn_choice *c);
 
 /* The best of those whose inputs are rotated in another way than those of the best, or that have
- * another kernel; NULL: there is none. */
+ * another kernel, or one lengthscale where that has many, or many for one; NULL: there is none. */
 struct gpnn_choose_trial *gpnn_choice_otherwise_rotated(const struct gpnn_choice *c);
+struct gpnn_choose_trial *gpnn_choice_otherwise_scaled(const struct gpnn_choice *c);
 struct gpnn_choose_trial *gpnn_choice_of_other_kernel(const struct gpnn_choice *c);
 
 /*

@@ -329,3 +329,24 @@ fit() {
   gpnn-predict -q --loo -p l.par l.gpi | gpnn-eval | value rmse >rmse
   assert_below "$(<rmse)" 0.15
 }
+
+@test "the few of many inputs that matter are found, by the exact likelihood and by neighbourhoods" {
+  for rows in 240 1600; do
+    awk -v rows=$rows 'BEGIN {
+      srand(3)
+      for (j = 1; j <= 100; j++) printf "x%d\t", j
+      print "y"
+      for (i = 0; i < rows; i++) {
+        for (j = 1; j <= 100; j++) printf "%.4f\t", x[j] = 2 * rand() - 1
+        print sin(3 * x[40]) + x[7] + rand() / 5
+      }
+    }' >wide.tsv
+    head -n $((rows * 3 / 4)) wide.tsv | gpnn-index -q -o wide.gpi
+    sed "2,$((rows * 3 / 4))d" wide.tsv >new.tsv
+    gpnn-fit -q --tune steps=200 -o wide.par wide.gpi
+    awk '$1 == "lengthscale" { exit !(NF == 101 && $41 < 5 && $8 < 20 && $2 > 5 * $41) }' wide.par || complain "$rows rows: $(grep lengthscale wide.par)"
+    gpnn-predict -q --units standard -p wide.par wide.gpi new.tsv | gpnn-eval | awk '$1 == "rmse" { exit !($2 < 0.25) }' || complain "$rows rows"
+  done
+  awk -v OFS='\t' 'NR > 1 { $NF = rand() } 1' wide.tsv | gpnn-index -q -o wide.gpi
+  gpnn-fit -q --tune steps=200 wide.gpi | awk '$1 == "lengthscale" { exit NF != 2 }'
+}
