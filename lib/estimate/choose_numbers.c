@@ -282,7 +282,6 @@ static const struct gpnn_choose_row exact[] = {
     {kernel_is_open, .from = GPNN_FROM_LAST, .kernel = "exp"},
     {kernel_is_open, .from = GPNN_FROM_BEST_HERE, .kernel = "matern52"},
     {kernel_is_open, best_is_exact, GPNN_FROM_LAST, .kernel = "rbf", .after = "matern52"},
-    {ard_is_open, has_best, GPNN_FROM_BEST_HERE, .ard = true},
     {gpnn_choice_has_scores, may_see_both_here, GPNN_FROM_BEST_HERE, .sight = GPNN_SIGHT_BOTH},
     {gpnn_choice_has_scores, best_here_is_plain, GPNN_FROM_BEST_HERE, .sight = GPNN_SIGHT_SCORE},
 };
@@ -296,6 +295,17 @@ static const struct gpnn_choose_row exact_others[] = {
     {others_are_open, best_sees_scores, GPNN_FROM_LEADER, .kernel = "rbf"},
 };
 
+/* Where few of many inputs matter.  The exact likelihood of few rows has many maxima, of which
+ * neighbourhoods come near a good one. */
+static const struct gpnn_choose_row sparse[] = {
+    {ard_is_open, has_best, .ard = true, .is_early = true, .part = 2},
+};
+static const struct gpnn_choose_row exact_sparse[] = {
+    {ard_is_open, best_has_ard, .from = GPNN_FROM_BEST},
+    {ard_is_open, best_has_ard, GPNN_FROM_BEST, .rougher = 1},
+    {ard_is_open, best_has_ard, GPNN_FROM_BEST, .rougher = -1},
+};
+
 /* In the larger sample, where nearer rows may favour a smoother kernel. */
 static const struct gpnn_choose_row smoother[] = {
     {kernel_is_open, has_best, GPNN_FROM_BEST, .rougher = -1, .part = 2},
@@ -307,6 +317,8 @@ enum {
   N_FAST = sizeof fast / sizeof *fast,
   N_EXACT = sizeof exact / sizeof *exact,
   N_EXACT_OTHERS = sizeof exact_others / sizeof *exact_others,
+  N_SPARSE = sizeof sparse / sizeof *sparse,
+  N_EXACT_SPARSE = sizeof exact_sparse / sizeof *exact_sparse,
   N_SMOOTHER = sizeof smoother / sizeof *smoother,
 };
 
@@ -429,20 +441,29 @@ static bool exact_is_open(const struct gpnn_choice *c)
          gpnn_choice_affords(c, c->whole->n, 1);
 }
 
-static enum gpnn_status race_exact(struct gpnn_choice *c, struct gpnn_error *err)
+/* Lets candidates of a table race that are fitted to all 'n' rows together. */
+static enum gpnn_status race_of_all(struct gpnn_choice *c, size_t n, size_t n_rows,
+                                    const struct gpnn_choose_row *rows, struct gpnn_error *err)
 {
   const struct gpnn_fit_options start = c->start;
-  size_t n_rows = gpnn_choice_rows_left(c, c->dataset->n);
-  if (!exact_is_open(c) || n_rows < 2) return GPNN_OK; /* one row has no likelihood to maximise */
   c->start.first = GPNN_OBJECTIVE_BLOCK;
   c->start.second = GPNN_OBJECTIVE_NONE;
   c->start.n_blocks = 1;
-  c->start.block_size = n_rows;
+  c->start.block_size = n;
   c->start.neighbours = c->dataset->n;
-  enum gpnn_status status = gpnn_choice_race(c, N_EXACT, exact, err);
-  if (status == GPNN_OK) status = gpnn_choice_race(c, N_EXACT_OTHERS, exact_others, err);
+  enum gpnn_status status = gpnn_choice_race(c, n_rows, rows, err);
   c->start = start;
   return status;
+}
+
+static enum gpnn_status race_exact(struct gpnn_choice *c, struct gpnn_error *err)
+{
+  size_t n = gpnn_choice_rows_left(c, c->dataset->n);
+  if (!exact_is_open(c) || n < 2) return GPNN_OK; /* one row has no likelihood to maximise */
+  enum gpnn_status status = race_of_all(c, n, N_EXACT, exact, err);
+  if (status == GPNN_OK) status = race_of_all(c, n, N_EXACT_OTHERS, exact_others, err);
+  if (status == GPNN_OK) status = gpnn_choice_race(c, N_SPARSE, sparse, err);
+  return status == GPNN_OK ? race_of_all(c, n, N_EXACT_SPARSE, exact_sparse, err) : status;
 }
 
 static enum gpnn_status race(struct gpnn_choice *c, struct gpnn_error *err)
@@ -468,7 +489,7 @@ static size_t most(const struct gpnn_choice *c, bool is_sampled)
   if (is_sampled) n += WIDENED + N_SMOOTHER;
   if (c->options->effort == GPNN_EFFORT_FAST) return n + gpnn_choice_count_open(c, N_FAST, fast);
   if (exact_is_open(c))
-    n += gpnn_choice_count_open(c, N_EXACT, exact) +
+    n += gpnn_choice_count_open(c, N_EXACT, exact) + gpnn_choice_count_open(c, N_SPARSE, sparse) +
          gpnn_choice_count_open(c, N_EXACT_OTHERS, exact_others);
   return n + gpnn_choice_count_open(c, N_NORMAL, normal) +
          gpnn_choice_count_open(c, N_HARDER, harder);
