@@ -38,11 +38,6 @@ ifeq ($(origin MPI_LIBS),undefined)
 MPI_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags ompi-c 2>/dev/null))
 MPI_LIBS := $(shell $(PKG_CONFIG) --libs ompi-c 2>/dev/null)
 endif
-# The system's C interface to FAISS where there is one, else ours (lib/search/faiss_c.cc).
-ifeq ($(origin FAISS_C),undefined)
-FAISS_C := $(shell printf 'int main(void){return 0;}' | \
-  $(CC) -x c - -lfaiss_c -o /dev/null 2>/dev/null && echo -lfaiss_c)
-endif
 
 # ---- how we compile -----------------------------------------------------------------------
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wvla -Wundef -Wformat=2
@@ -57,15 +52,14 @@ checks = $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(1)),,$(if $(SANITIZE),,
 HARDENING := -fPIE -fstack-protector-strong -fstack-clash-protection \
   $(if $(filter x86_64%,$(MACHINE)),-fcf-protection) \
   $(if $(filter aarch64%,$(MACHINE)),-mbranch-protection=standard)
-# A tool leaves out what it does not call; most of what is left is FAISS.
+# A tool leaves out what it does not call.
 SECTIONS := -ffunction-sections -fdata-sections
 # A build id would depend on the folder of the sources.
 HARD_LINKS := -pie -Wl,--build-id=none -Wl,--as-needed -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
 OURS := -I. -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -pthread -fopenmp-simd \
-  -fno-math-errno $(HARDENING) $(SECTIONS) $(SANITIZERS) $(if $(FAISS_C),-DGPNN_SYSTEM_FAISS_C) \
-  -MMD -MP
+  -fno-math-errno $(HARDENING) $(SECTIONS) $(SANITIZERS) -MMD -MP
 ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(call checks,$(CFLAGS)) $(C_WARNINGS) \
   $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(OURS) $(call checks,$(CXXFLAGS)) $(WARNINGS) $(DEP_CFLAGS) \
@@ -78,10 +72,10 @@ LOCALISABLE := -fno-lto $(shell echo | $(CXX) -fno-gnu-unique -x c++ -E - >/dev/
   echo -fno-gnu-unique)
 localise = $(if $(findstring -fsanitize,$(ALL_CXXFLAGS)),,$(OBJCOPY) --wildcard \
   --keep-global-symbol='gpnn_*' --remove-section=.group)
-ALL_LIBS = $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS) $(CHOLMOD_LIBS) -lstdc++ -lm $(LDLIBS) \
+ALL_LIBS = $(FAISS_LIBS) $(DEP_LIBS) $(CHOLMOD_LIBS) -lstdc++ -lm $(LDLIBS) \
   $(if $(MPI_LIBS),-Wl$(comma)--as-needed $(MPI_LIBS))
-# The OpenMP runtime is for FAISS and CHOLMOD, which are kept to one thread (lib/search/faiss.c,
-# lib/linalg/sparse_factor.c).
+# The OpenMP runtime is for FAISS and CHOLMOD, which are kept to one thread
+# (lib/search/faiss_calls.cc, lib/linalg/sparse_factor.c).
 ALL_LDFLAGS = -pthread -fopenmp $(HARD_LINKS) $(SANITIZERS) $(LDFLAGS)
 # Some two hundred test programs are linked, each with the whole library: lld, where it is
 # installed, takes a quarter of the time.
@@ -100,7 +94,7 @@ say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@)
 
 # ---- files --------------------------------------------------------------------------------
 LIB_C := $(wildcard lib/*/*.c lib/*/*/*.c lib/*/*/*/*.c)
-LIB_CC := $(filter-out $(if $(FAISS_C),lib/search/faiss_c.cc),$(wildcard lib/*/*.cc))
+LIB_CC := $(wildcard lib/*/*.cc)
 LIB_OBJECTS := $(LIB_C:%.c=$(BUILD)/%.o) $(LIB_CC:%.cc=$(BUILD)/%.o)
 LIB := $(BUILD)/libgpnn.a
 HEADERS := $(wildcard lib/*/*.h lib/*/*/*.h lib/*/*/*/*.h)
@@ -458,7 +452,7 @@ install: all $$(PUBLIC_FILES) ## install under DESTDIR and PREFIX, or in bindir,
 	@sed -e $(call quote,s|@PREFIX@|$(PREFIX)|) -e $(call quote,s|@VERSION@|$(VERSION)|) \
 	  -e $(call quote,s|@LIBDIR@|$(call relative,$(libdir))|) \
 	  -e $(call quote,s|@INCLUDEDIR@|$(call relative,$(includedir))|) \
-	  -e $(call quote,s|@LIBS@|$(strip $(FAISS_C) $(FAISS_LIBS) $(DEP_LIBS) $(CHOLMOD_LIBS))|) \
+	  -e $(call quote,s|@LIBS@|$(strip $(FAISS_LIBS) $(DEP_LIBS) $(CHOLMOD_LIBS))|) \
 	  lib/gpnn.pc.in >$(call there,$(PC))
 
 install-strip: ## the same, the tools without what only debuggers read

@@ -14,7 +14,7 @@
 BEGIN {
   TRIES = 4
   releases = "(free|close|release|unlink|munmap|remove|destroy)[(]"
-  untouched = "(gpnn_fail[a-z_]*|gpnn_columns_fail[a-z_]*|fail_[a-z]+|write_failed|faiss_failed|" \
+  untouched = "(gpnn_fail[a-z_]*|gpnn_columns_fail[a-z_]*|fail_[a-z]+|write_failed|" \
              "cli_usage_error|cli_warn|cli_note|assert|_Static_assert|static_assert|" \
              "gpnn_alloc|[mc]alloc|realloc)[(]"
   commutative = "(fmax|fmin)[(]$"

@@ -332,24 +332,6 @@ enum gpnn_status gpnn_container_check(const struct gpnn_container *container,
   return GPNN_OK;
 }
 
-enum gpnn_status gpnn_container_stream(const struct gpnn_container *container,
-                                       const struct gpnn_container_section *section, FILE **stream,
-                                       struct gpnn_error *err)
-{
-  int fd = fcntl(container->fd, F_DUPFD_CLOEXEC, 0);
-  FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
-  if (file != NULL && fseeko(file, (off_t)section->offset, SEEK_SET) == 0) {
-    *stream = file;
-    return GPNN_OK;
-  }
-  enum gpnn_status status = gpnn_fail_errno(err, errno, "%s", container->path);
-  if (file != NULL)
-    fclose(file);
-  else if (fd >= 0)
-    close(fd);
-  return status;
-}
-
 struct gpnn_mapping gpnn_container_mapping(const struct gpnn_container *container)
 {
   return container->mapping;

@@ -22,8 +22,8 @@
  * itself: a change needs a new tag, or a new critical section beside it.
  *
  * Failures: besides the outcomes named below, GPNN_EIO where the system refuses, and GPNN_ENOMEM.
- * Threads: an open container is read-only and may be shared, except for gpnn_container_stream(); a
- * writer belongs to one thread at a time.
+ * Threads: an open container is read-only and may be shared; a writer belongs to one thread at a
+ * time.
  */
 #ifndef GPNN_CONTAINER_CONTAINER_H
 #define GPNN_CONTAINER_CONTAINER_H
@@ -215,16 +215,6 @@ const unsigned char *gpnn_container_bytes(const struct gpnn_container *container
 GPNN_MUST_CHECK enum gpnn_status gpnn_container_check(const struct gpnn_container *container,
                                                       const struct gpnn_container_section *section,
                                                       struct gpnn_error *err);
-
-/*
- * A stream over the same file at the start of a section, for libraries that read for themselves;
- * the caller closes it with fclose().  It reads the file that was opened even if another has taken
- * its name since.  All streams of a container share one position, so only one may be open at a
- * time.
- */
-GPNN_MUST_CHECK enum gpnn_status gpnn_container_stream(const struct gpnn_container *container,
-                                                       const struct gpnn_container_section *section,
-                                                       FILE **stream, struct gpnn_error *err);
 
 /* The mapping of the whole file, so that callers can release pages that they no longer need
  * (base/mapping.h). */

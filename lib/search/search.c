@@ -1,5 +1,6 @@
 #include "search/search.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,18 +139,18 @@ double gpnn_search_recall_again(const struct gpnn_search_report *report)
 enum gpnn_status gpnn_search_save(const struct gpnn_search *search, FILE *file,
                                   struct gpnn_error *err)
 {
-  switch (search->report.kind) {
-  case GPNN_SEARCH_TREE:
-    return gpnn_tree_save(search->tree, file, err);
-  case GPNN_SEARCH_IVF:
-  case GPNN_SEARCH_HNSW:
-    return gpnn_faiss_save(search->faiss, file, err);
-  case GPNN_SEARCH_AUTO:
-  case GPNN_SEARCH_FLAT:
-  case GPNN_SEARCH_EXACT:
-    break;
+  const void *bytes = NULL;
+  size_t length = 0;
+  if (search->tree != NULL) {
+    bytes = search->tree->bytes;
+    length = search->tree->length;
+  } else if (search->faiss != NULL) {
+    bytes = search->faiss->bytes;
+    length = search->faiss->length;
   }
-  return GPNN_OK;
+  errno = 0;
+  if (length == 0 || fwrite(bytes, 1, length, file) == length) return GPNN_OK;
+  return gpnn_fail_errno(err, errno == 0 ? EIO : errno, "the search cannot be written");
 }
 
 const uint32_t *gpnn_search_duplicates(const struct gpnn_search *search, size_t *length)
@@ -180,16 +181,16 @@ static enum gpnn_status load_engine(struct gpnn_search *search, struct gpnn_sear
   if (kind == GPNN_SEARCH_EXACT) return GPNN_OK;
   if (kind == GPNN_SEARCH_FLAT)
     return gpnn_faiss_build(&search->faiss, &search->points, kind, 0, 0, 1, err);
-  if (kind == GPNN_SEARCH_TREE && stored.bytes != NULL) {
+  if (stored.bytes == NULL) return gpnn_fail(err, GPNN_EFORMAT, "the stored search is missing");
+  if (kind == GPNN_SEARCH_TREE) {
     if (search->report.effort < 1 || search->report.effort > 100)
       return gpnn_fail(err, GPNN_EFORMAT, "the stored search does not fit its settings");
     status = gpnn_tree_map(&search->tree, stored.bytes, stored.length, &search->points, err);
-    return status == GPNN_OK ? gpnn_search_set_effort(search, search->report.effort, err) : status;
+    if (status == GPNN_OK) gpnn_search_set_effort(search, search->report.effort);
+    return status;
   }
-  bool is_faiss = kind == GPNN_SEARCH_IVF || kind == GPNN_SEARCH_HNSW;
-  if (!is_faiss || stored.file == NULL || stored.bytes == NULL)
-    return gpnn_fail(err, GPNN_EFORMAT, "the stored search is missing or of an unknown kind");
-  return gpnn_faiss_load(&search->faiss, stored, &search->points, &search->report, err);
+  return gpnn_faiss_map(&search->faiss, stored.bytes, stored.length, &search->points,
+                        &search->report, err);
 }
 
 enum gpnn_status gpnn_search_load(struct gpnn_search **search, struct gpnn_search_stored stored,

@@ -93,7 +93,7 @@ struct gpnn_search_report {
 /* "auto", "tree", "flat", "ivf", "hnsw" or "exact". */
 const char *gpnn_search_name(enum gpnn_search_kind kind);
 
-/* The version of FAISS, "1.7.3", or "unknown". */
+/* The version of FAISS, "1.7.3". */
 const char *gpnn_search_engine_version(void);
 
 /*
@@ -160,8 +160,8 @@ bool gpnn_search_same_metric(size_t d, struct gpnn_search_metric a, struct gpnn_
  * 1 if it looked at every row, else the one asked for then. */
 double gpnn_search_recall_again(const struct gpnn_search_report *report);
 
-/* Writes the engine's structure to 'file' at its position; nothing for flat and exact.  GPNN_EIO,
- * GPNN_EEXTERNAL. */
+/* Writes the engine's structure to 'file' at its position; nothing for flat and exact.  GPNN_EIO.
+ */
 GPNN_MUST_CHECK enum gpnn_status gpnn_search_save(const struct gpnn_search *search, FILE *file,
                                                   struct gpnn_error *err);
 
@@ -171,11 +171,8 @@ const uint32_t *gpnn_search_duplicates(const struct gpnn_search *search, size_t 
 
 /* What gpnn_search_save() wrote; for flat and exact, all zero except the duplicates. */
 struct gpnn_search_stored {
-  const void *bytes; /* borrowed for the call; those of a tree are 64-byte aligned, used in place,
-                        and borrowed as long as the search lives */
+  const void *bytes; /* 64-byte aligned, used in place, and borrowed as long as the search lives */
   size_t length;     /* of the bytes */
-  FILE *file;        /* ivf, hnsw: a stream positioned at the same bytes in a file, borrowed for the
-                        call; large parts are mapped, not read */
   const uint32_t *duplicates; /* from gpnn_search_duplicates(), borrowed as long as the search
                                  lives; NULL: none */
   size_t duplicates_length;   /* in bytes */

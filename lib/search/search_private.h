@@ -11,7 +11,9 @@
 #include <stdio.h>
 
 #include "base/mapping.h"
+#include "base/memory.h"
 #include "base/status.h"
+#include "search/faiss_calls_private.h"
 #include "search/nearest.h"
 #include "search/search.h"
 
@@ -149,6 +151,22 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_rerank_write(const struct gpnn_search_poin
                                                    size_t k, int64_t *rows, double *distances,
                                                    struct gpnn_error *err);
 
+/* ---- what is stored ----------------------------------------------------------------------- */
+
+/* Parts of a stored structure begin at multiples of this. */
+enum { GPNN_SEARCH_ALIGNMENT = 64 };
+
+/* Advances '*at' by n by m items, rounded up to the alignment; false on overflow. */
+static inline bool gpnn_search_advance(size_t *at, size_t n, size_t m, size_t item_bytes)
+{
+  size_t count, bytes;
+  if (!gpnn_multiply(n, m, &count) || !gpnn_multiply(count, item_bytes, &bytes)) return false;
+  if (bytes > SIZE_MAX / 2 - GPNN_SEARCH_ALIGNMENT - *at) return false;
+  bytes += GPNN_SEARCH_ALIGNMENT - 1;
+  *at += bytes - bytes % GPNN_SEARCH_ALIGNMENT;
+  return true;
+}
+
 /* ---- tree --------------------------------------------------------------------------------- */
 
 /*
@@ -193,9 +211,6 @@ struct gpnn_tree {
 GPNN_MUST_CHECK enum gpnn_status gpnn_tree_build(struct gpnn_tree **tree,
                                                  const struct gpnn_search_points *points,
                                                  int threads, struct gpnn_error *err);
-
-GPNN_MUST_CHECK enum gpnn_status gpnn_tree_save(const struct gpnn_tree *tree, FILE *file,
-                                                struct gpnn_error *err);
 
 /*
  * Restores a tree from 'bytes' (borrowed, 64-byte aligned), which are used in place.  GPNN_EFORMAT:
@@ -351,12 +366,26 @@ gpnn_tree_candidates(const struct gpnn_tree *tree, size_t n_queries, const doubl
 /* ---- faiss -------------------------------------------------------------------------------- */
 
 /*
- * Flat search, inverted lists and graphs by FAISS, which propose candidates.
+ * Flat search, inverted lists and graphs, which propose candidates.
  *
- *   faiss.c        building, queries and storing
- *   faiss_check.c  what a file says, before FAISS reads it
- *   faiss_c.cc     FAISS's C interface, where the system has none
+ *   faiss.c         what they have in common: coordinates, errors, memory of queries
+ *   lists.c         inverted lists
+ *   graph.c         graphs
+ *   faiss_calls.cc  what FAISS does of this
+ *
+ * Lists and graphs are stored, and used where they are mapped, in the layout of gpnn-index(5).
  */
+
+/* ---- lists.c ---- */
+
+/* Rows in lists, one after the other: each in the one of the nearest centroid. */
+struct gpnn_lists {
+  size_t n, d, n_lists;
+  struct gpnn_faiss_flat *centroids; /* owned */
+  const uint32_t *ends;              /* n_lists: where each list ends */
+  const uint32_t *ids;               /* n: the distinct row at each place */
+  const float *rows;                 /* n by d */
+};
 
 /* ---- faiss.c ---- */
 
@@ -368,26 +397,41 @@ gpnn_tree_candidates(const struct gpnn_tree *tree, size_t n_queries, const doubl
  */
 enum { GPNN_FAISS_BLOCK = 256, GPNN_FAISS_FEW = 16 };
 
-struct gpnn_faiss;
+/* The greatest effort of a graph: beyond it, looking at every row is faster. */
+enum { GPNN_FAISS_BEAM_MOST = 1 << 16 };
+
+struct gpnn_faiss {
+  const struct gpnn_search_points *points;
+  enum gpnn_search_kind kind;
+  size_t effort; /* lists visited per query, or efSearch; flat search has no effort */
+  struct gpnn_float_frame frame;
+  struct gpnn_faiss_flat *flat; /* owned: all rows of flat search, or NULL */
+  struct gpnn_lists lists;
+  struct gpnn_graph graph;
+  unsigned char *owned;       /* 'bytes', unless they are mapped */
+  const unsigned char *bytes; /* of lists or a graph, */
+  size_t length;              /* this long */
+};
 
 /* Builds flat search, 'n_lists' inverted lists or a graph over 'points', whose arrays must outlive
- * it.  The effort is 1 at first.  Lists use the BLAS (gpnn_blas_claim()). */
+ * it.  The effort is 1 at first.  Lists use the BLAS (gpnn_blas_claim()).  GPNN_EDATA: there are
+ * more rows or coordinates than can be numbered. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_build(struct gpnn_faiss **engine,
                                                   const struct gpnn_search_points *points,
                                                   enum gpnn_search_kind kind, size_t n_lists,
                                                   uint64_t seed, int threads,
                                                   struct gpnn_error *err);
 
-/* Lists visited per query, or efSearch; flat search has no effort. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_set_effort(struct gpnn_faiss *engine, size_t effort,
-                                                       struct gpnn_error *err);
-
 /* Memory of one thread for blocks with up to 'capacity' candidates in all. */
 struct gpnn_faiss_scratch {
   float *queries;                 /* GPNN_FAISS_BLOCK by d */
-  float *distances;               /* capacity */
+  float *distances;               /* flat: capacity */
   float *coarse;                  /* ivf: GPNN_FAISS_BLOCK by effort */
   int64_t *lists;                 /* likewise */
+  struct gpnn_neighbour *nearest; /* ivf: capacity */
+  struct gpnn_graph_found *found; /* hnsw: capacity or effort, whichever is more */
+  unsigned char *seen;            /* hnsw: rows, 'stamp' if the query has met them */
+  unsigned char stamp;
   double norms[GPNN_FAISS_BLOCK]; /* distances of the queries from the frame's origin */
   struct gpnn_arrays *arrays;     /* owned; what frees the arrays */
 };
@@ -397,8 +441,8 @@ GPNN_MUST_CHECK bool gpnn_faiss_scratch_init(const struct gpnn_faiss *engine, si
 void gpnn_faiss_scratch_release(struct gpnn_faiss_scratch *scratch);
 
 /*
- * Proposes the 'k' nearest distinct rows, as FAISS computes distances, of each of 'n_queries' <=
- * GPNN_FAISS_BLOCK queries: 'rows' is n_queries by k, -1 where there are no more.  Adds the rows
+ * Proposes the 'k' nearest distinct rows, by distances in single precision, of each of 'n_queries'
+ * <= GPNN_FAISS_BLOCK queries: 'rows' is n_queries by k, -1 where there are no more.  Adds the rows
  * looked at to '*visited' unless it is NULL (ivf only).
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_candidates(const struct gpnn_faiss *engine,
@@ -407,37 +451,73 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_candidates(const struct gpnn_faiss *
                                                        int64_t *rows, size_t *visited,
                                                        struct gpnn_error *err);
 
-/* Bounds the error of FAISS's distances: of a row at 'distance' (not squared) from a query of
+/* Bounds the error of these distances: of a row at 'distance' (not squared) from a query of
  * 'norm' (scratch->norms), one of 'n_queries' in a call. */
 double gpnn_faiss_error(const struct gpnn_faiss *engine, size_t n_queries, double norm,
                         double distance);
 
-GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_save(const struct gpnn_faiss *engine, FILE *file,
-                                                 struct gpnn_error *err);
-
-/* Restores an engine from 'stored', whose bytes and file are the same.  GPNN_EFORMAT: they do not
- * fit 'points' and 'report'. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_load(struct gpnn_faiss **engine,
-                                                 struct gpnn_search_stored stored,
-                                                 const struct gpnn_search_points *points,
-                                                 const struct gpnn_search_report *report,
-                                                 struct gpnn_error *err);
+/*
+ * Restores lists or a graph from 'bytes' (borrowed, 64-byte aligned), which are used in place.
+ * GPNN_EFORMAT: they do not fit 'points' and 'report'.  Queries stay within bounds, and end,
+ * whatever the bytes are.
+ */
+GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_map(struct gpnn_faiss **engine, const void *bytes,
+                                                size_t length,
+                                                const struct gpnn_search_points *points,
+                                                const struct gpnn_search_report *report,
+                                                struct gpnn_error *err);
 
 void gpnn_faiss_free(struct gpnn_faiss *engine);
 
-/* ---- faiss_check.c ---- */
-
-/* The greatest efSearch of a graph: beyond it, looking at every row is faster. */
-enum { GPNN_FAISS_BEAM_MOST = 1 << 16 };
-
 /*
- * GPNN_EFORMAT unless the 'length' bytes at 'bytes' are just what FAISS writes for the inverted
- * lists or the graph of 'report' over n rows by d: then FAISS stays within its memory, ends, and
- * allocates no more than they justify, whoever wrote them.
+ * Calls 'take' for all distinct rows, GPNN_FAISS_ROWS or fewer at a time and in order: 'rows' (n by
+ * d) are rows 'first' and following.  GPNN_ENOMEM.
  */
-GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_check(const void *bytes, size_t length, size_t n,
-                                                  size_t d, const struct gpnn_search_report *report,
+enum { GPNN_FAISS_ROWS = 1 << 16 };
+typedef enum gpnn_status gpnn_faiss_take(void *context, size_t first, size_t n, const float *rows,
+                                         struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_each_row(const struct gpnn_faiss *engine, int threads,
+                                                     gpnn_faiss_take *take, void *context,
+                                                     struct gpnn_error *err);
+
+/* Copies row i of all distinct rows to row places[i] of 'to'.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_place_rows(const struct gpnn_faiss *engine, int threads,
+                                                       const uint32_t *places, float *to,
+                                                       struct gpnn_error *err);
+
+/* Allocates 'length' bytes for what is stored.  GPNN_ENOMEM. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_reserve(struct gpnn_faiss *engine, size_t length,
+                                                    struct gpnn_error *err);
+
+/* ---- lists.c: the steps of building, mapping and searching lists ---- */
+
+GPNN_MUST_CHECK enum gpnn_status gpnn_lists_build(struct gpnn_faiss *engine, size_t n_lists,
+                                                  uint64_t seed, int threads,
                                                   struct gpnn_error *err);
+/* The bytes of 'engine' are set.  '*fits' is false if they cannot be those of 'n_lists' lists. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_lists_map(struct gpnn_faiss *engine, size_t n_lists,
+                                                bool *fits, struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_lists_candidates(const struct gpnn_faiss *engine,
+                                                       size_t n_queries, size_t k,
+                                                       struct gpnn_faiss_scratch *scratch,
+                                                       int64_t *rows, size_t *visited,
+                                                       struct gpnn_error *err);
+
+/* ---- graph.c: the same for a graph ---- */
+
+/* A row that a query has met; its links are followed once, after those of all nearer ones. */
+struct gpnn_graph_found {
+  float distance;
+  uint32_t place;
+  bool is_followed;
+};
+
+GPNN_MUST_CHECK enum gpnn_status gpnn_graph_build(struct gpnn_faiss *engine, int threads,
+                                                  struct gpnn_error *err);
+/* False if the bytes cannot be those of a graph. */
+GPNN_MUST_CHECK bool gpnn_graph_map(struct gpnn_faiss *engine);
+void gpnn_graph_candidates(const struct gpnn_faiss *engine, size_t n_queries, size_t k,
+                           struct gpnn_faiss_scratch *scratch, int64_t *rows);
 
 /* Without 'faiss' and 'tree' a search is exact: brute force in double precision. */
 struct gpnn_search {
@@ -465,8 +545,7 @@ gpnn_search_query_counted(const struct gpnn_search *search, size_t n_queries, co
 
 /* Sets lists visited per query, efSearch, or the reach of a tree in per cent; flat and exact
  * search have no effort. */
-GPNN_MUST_CHECK enum gpnn_status gpnn_search_set_effort(struct gpnn_search *search, size_t effort,
-                                                        struct gpnn_error *err);
+void gpnn_search_set_effort(struct gpnn_search *search, size_t effort);
 
 /* Builds the engine that 'options' ask for over the points of 'search', and sets the report. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_search_tune(struct gpnn_search *search,

@@ -1,7 +1,6 @@
 /*
  * Building and storing a tree; gpnn-index(5) describes the layout of its bytes.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 enum {
   LANES = GPNN_TREE_LANES,
   LEAF = GPNN_TREE_LEAF,
-  ALIGNMENT = 64,
   HEADER_BYTES = 64,
   HAS_MAP = 1,
   SPREAD_ROWS = 256,    /* rows looked at to choose where to cut */
@@ -32,16 +30,6 @@ static size_t divide_up(size_t a, size_t b)
 
 /* ---- layout ---- */
 
-/* Advances '*at' by n by m items, rounded up to the alignment; false on overflow. */
-static bool advance(size_t *at, size_t n, size_t m, size_t item_bytes)
-{
-  size_t count, bytes;
-  if (!gpnn_multiply(n, m, &count) || !gpnn_multiply(count, item_bytes, &bytes)) return false;
-  if (bytes > SIZE_MAX / 2 - ALIGNMENT - *at) return false;
-  *at = divide_up(*at + bytes, ALIGNMENT) * ALIGNMENT;
-  return true;
-}
-
 /* Offsets in the bytes of a tree. */
 struct layout {
   size_t frame, boxes[GPNN_TREE_LEVELS], rows, ids, length;
@@ -53,18 +41,18 @@ static bool lay_out(struct gpnn_tree *tree, bool has_map, struct layout *layout)
   size_t d = tree->d, n_blocks = divide_up(tree->n, LANES), at = HEADER_BYTES;
   if (tree->n > UINT32_MAX - LANES) return false;
   layout->frame = at;
-  if (!advance(&at, d, has_map ? d + 1 : 2, sizeof(double))) return false;
+  if (!gpnn_search_advance(&at, d, has_map ? d + 1 : 2, sizeof(double))) return false;
   size_t n_children = divide_up(tree->n, LEAF);
   for (tree->n_levels = 0; tree->n_levels == 0 || n_children > 1; tree->n_levels++) {
     tree->n_children[tree->n_levels] = n_children;
     layout->boxes[tree->n_levels] = at;
     n_children = divide_up(n_children, LANES);
-    if (!advance(&at, n_children, d, 2 * LANES * sizeof(float))) return false;
+    if (!gpnn_search_advance(&at, n_children, d, 2 * LANES * sizeof(float))) return false;
   }
   layout->rows = at;
-  if (!advance(&at, n_blocks, d, LANES * sizeof(float))) return false;
+  if (!gpnn_search_advance(&at, n_blocks, d, LANES * sizeof(float))) return false;
   layout->ids = at;
-  if (!advance(&at, n_blocks, LANES, sizeof(uint32_t))) return false;
+  if (!gpnn_search_advance(&at, n_blocks, LANES, sizeof(uint32_t))) return false;
   layout->length = at;
   return true;
 }
@@ -453,14 +441,7 @@ void gpnn_tree_free(struct gpnn_tree *tree)
   free(tree);
 }
 
-/* ---- saving and mapping ---- */
-
-enum gpnn_status gpnn_tree_save(const struct gpnn_tree *tree, FILE *file, struct gpnn_error *err)
-{
-  errno = 0;
-  if (fwrite(tree->bytes, 1, tree->length, file) == tree->length) return GPNN_OK;
-  return gpnn_fail_errno(err, errno == 0 ? EIO : errno, "the search cannot be written");
-}
+/* ---- mapping ---- */
 
 /* Reads the frame behind the header; false without memory. */
 static bool read_frame(struct gpnn_tree *tree, const unsigned char *bytes)

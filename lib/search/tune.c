@@ -102,11 +102,10 @@ static enum gpnn_status measure(struct trial *trial, struct gpnn_search *search,
                                 struct measure *found, struct gpnn_error *err)
 {
   size_t visited = 0, hits = 0, n_truth = trial->n_queries * trial->k;
-  enum gpnn_status status = gpnn_search_set_effort(search, effort, err);
-  if (status == GPNN_OK)
-    status =
-        gpnn_search_query_counted(search, trial->n_queries, trial->queries, NULL, trial->k,
-                                  trial->rows, trial->distances, trial->threads, &visited, err);
+  gpnn_search_set_effort(search, effort);
+  enum gpnn_status status =
+      gpnn_search_query_counted(search, trial->n_queries, trial->queries, NULL, trial->k,
+                                trial->rows, trial->distances, trial->threads, &visited, err);
   if (status != GPNN_OK) return status;
   /* By distance, so that any of several equally near rows counts as found. */
   for (size_t i = 0; i < n_truth; i++) hits += trial->distances[i] <= trial->farthest[i / trial->k];
@@ -192,9 +191,10 @@ static enum gpnn_status find_effort(struct trial *trial, struct gpnn_search *sea
       if (found.visited > efforts.worth) break;
     }
   }
-  if (status == GPNN_OK) status = gpnn_search_set_effort(search, high, err);
-  if (status == GPNN_OK) report_measure(search, trial, high, best);
-  return status;
+  if (status != GPNN_OK) return status;
+  gpnn_search_set_effort(search, high);
+  report_measure(search, trial, high, best);
+  return GPNN_OK;
 }
 
 /* About 2 sqrt(n): twice as many are searched a little faster but take four times as long to train.
@@ -308,7 +308,7 @@ static enum gpnn_status tune_tree(struct gpnn_search *search,
     double worth_of_rows = worth * (double)points->n_distinct / (double)points->n;
     if (status == GPNN_OK &&
         (report->recall < options->recall || report->visited > worth_of_rows)) {
-      status = gpnn_search_set_effort(search, WHOLE, err);
+      gpnn_search_set_effort(search, WHOLE);
       report_measure(search, &trial, WHOLE, whole);
     }
   }
@@ -328,12 +328,10 @@ static enum gpnn_status make_tree(struct gpnn_search *search,
   return is_small ? GPNN_OK : tune_tree(search, options, err);
 }
 
-enum gpnn_status gpnn_search_set_effort(struct gpnn_search *search, size_t effort,
-                                        struct gpnn_error *err)
+void gpnn_search_set_effort(struct gpnn_search *search, size_t effort)
 {
-  if (search->tree == NULL) return gpnn_faiss_set_effort(search->faiss, effort, err);
-  search->tree->reach = (double)effort / 100;
-  return GPNN_OK;
+  if (search->tree != NULL) search->tree->reach = (double)effort / 100;
+  if (search->faiss != NULL) search->faiss->effort = effort;
 }
 
 enum gpnn_status gpnn_search_tune(struct gpnn_search *search,

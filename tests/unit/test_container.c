@@ -95,25 +95,6 @@ static void sections_read_back(void **state)
   gpnn_container_close(container);
 }
 
-static void a_stream_starts_at_its_section(void **state)
-{
-  const struct place *place = *state;
-  struct gpnn_container *container = NULL;
-  FILE *stream = NULL;
-  write_three(place->path);
-  assert_ok(gpnn_container_open(&container, place->path, &format, &err));
-  const struct gpnn_container_section *first = gpnn_container_get(container, 0);
-  assert_ok(gpnn_container_stream(container, first, &stream, &err));
-  assert_int_equal(fgetc(stream), 'h');
-  fclose(stream);
-  assert_int_equal(remove(place->path), 0);
-  write_bytes(place->path, "another file of the same name", 29);
-  assert_ok(gpnn_container_stream(container, first, &stream, &err));
-  assert_int_equal(fgetc(stream), 'h');
-  fclose(stream);
-  gpnn_container_close(container);
-}
-
 static void the_same_sections_are_the_same_bytes(void **state)
 {
   const struct place *place = *state;
@@ -447,7 +428,6 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(sections_read_back, enter, leave),
-      cmocka_unit_test_setup_teardown(a_stream_starts_at_its_section, enter, leave),
       cmocka_unit_test_setup_teardown(the_same_sections_are_the_same_bytes, enter, leave),
       cmocka_unit_test_setup_teardown(sections_of_another_file_are_copied_as_they_are, enter,
                                       leave),

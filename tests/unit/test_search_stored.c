@@ -66,7 +66,7 @@ static void a_loaded_search_answers_the_same(void **state)
   free(rotation);
 }
 
-/* Lists and graphs of FAISS. */
+/* Lists and graphs. */
 static void a_search_of_other_rows_is_refused(void **state)
 {
   (void)state;
@@ -99,44 +99,9 @@ static void a_search_of_other_rows_is_refused(void **state)
     part.bytes = NULL;
     assert_fails(gpnn_search_load(&loaded, part, N, D, x, &report, none, &err), GPNN_EFORMAT,
                  "missing");
-    /* The file has nothing of what memory has. */
-    part = copy.stored;
-    part.file = tmpfile();
-    assert_fails(gpnn_search_load(&loaded, part, N, D, x, &report, none, &err), GPNN_EEXTERNAL,
-                 "faiss");
     assert_null(loaded);
-    fclose(part.file);
     copy_release(&copy);
   }
-  free(x);
-}
-
-/* As many numbers as FAISS expects, but as one centre of many coordinates. */
-static void lists_below_another_quantizer_are_refused(void **state)
-{
-  (void)state;
-  enum { N = 1000, D = 2 };
-  double *x = normal_rows(N, D, 16);
-  struct gpnn_search *search = build(GPNN_SEARCH_IVF, N, D, x, 5, 0.9, NULL), *loaded = NULL;
-  const struct gpnn_search_report report = *gpnn_search_describe(search);
-  struct copy copy = copy_of(search);
-  unsigned char *quantizer = copy.bytes, *end = quantizer + copy.stored.length - 16;
-  gpnn_search_free(search);
-  while (memcmp(quantizer, "IxF2", 4) != 0) assert_true(++quantizer < end);
-  const int32_t d = (int32_t)(D * report.n_lists);
-  const int64_t one = 1;
-  memcpy(quantizer + 4, &d, sizeof d);
-  memcpy(quantizer + 4 + sizeof d, &one, sizeof one);
-  FILE *unchanged = copy.stored.file;
-  copy.stored.file = tmpfile();
-  assert_non_null(copy.stored.file);
-  assert_int_equal(fwrite(copy.bytes, 1, copy.stored.length, copy.stored.file), copy.stored.length);
-  rewind(copy.stored.file);
-  assert_fails(gpnn_search_load(&loaded, copy.stored, N, D, x, &report, searches_euclidean, &err),
-               GPNN_EFORMAT, "make the index again");
-  assert_null(loaded);
-  fclose(unchanged);
-  copy_release(&copy);
   free(x);
 }
 
@@ -163,7 +128,6 @@ int main(void)
       cmocka_unit_test(builds_by_any_number_of_threads_are_the_same_bytes),
       cmocka_unit_test(a_loaded_search_answers_the_same),
       cmocka_unit_test(a_search_of_other_rows_is_refused),
-      cmocka_unit_test(lists_below_another_quantizer_are_refused),
       cmocka_unit_test(a_full_disk_is_a_system_failure),
   };
   gpnn_blas_single_thread();

@@ -104,24 +104,19 @@ static const char *stored_tag(enum gpnn_search_kind kind)
 /* Sections up to this many bytes are verified in next to no time. */
 static const uint64_t small = 64 << 20;
 
-/* Finds the stored search, and verifies its checksum if that costs no more than loading it: a graph
- * is read completely, but large lists and trees are only mapped. */
+/* Finds the stored search, and verifies its checksum unless it is large: it is only mapped. */
 static enum gpnn_status open_stored(const struct gpnn_index *index,
-                                    const struct gpnn_container_section **section,
                                     struct gpnn_search_stored *stored, struct gpnn_error *err)
 {
-  enum gpnn_search_kind kind = index->source.report.kind;
-  enum gpnn_status status = gpnn_index_find_section(index, stored_tag(kind), section, err);
+  const struct gpnn_container_section *section = NULL;
+  enum gpnn_status status =
+      gpnn_index_find_section(index, stored_tag(index->source.report.kind), &section, err);
   if (status != GPNN_OK) return status;
-  bool is_mapped = kind != GPNN_SEARCH_HNSW && (*section)->length > small;
-  if (!index->is_verified && !is_mapped)
-    status = gpnn_container_check(index->container, *section, err);
-  if (status != GPNN_OK) return status;
-  stored->bytes = gpnn_container_bytes(index->container, *section);
-  stored->length = (size_t)(*section)->length;
-  return kind == GPNN_SEARCH_TREE
+  stored->bytes = gpnn_container_bytes(index->container, section);
+  stored->length = (size_t)section->length;
+  return index->is_verified || section->length > small
              ? GPNN_OK
-             : gpnn_container_stream(index->container, *section, &stored->file, err);
+             : gpnn_container_check(index->container, section, err);
 }
 
 /* Finds the section that says which rows are identical; there is none if few are. */
@@ -142,30 +137,17 @@ static enum gpnn_status load_search(const struct gpnn_index *index,
                                     const struct gpnn_dataset *dataset, struct gpnn_search **search,
                                     struct gpnn_error *err)
 {
-  const struct gpnn_container_section *section = NULL;
-  const char *path = gpnn_container_path(index->container);
-  struct gpnn_search *loaded = NULL;
   struct gpnn_search_stored stored = {0};
-  enum gpnn_status status = GPNN_OK;
-  if (stored_tag(index->source.report.kind) != NULL)
-    status = open_stored(index, &section, &stored, err);
-  if (status == GPNN_OK) status = open_duplicates(index, &stored, err);
-  if (status != GPNN_OK) goto out;
   struct gpnn_error reason = {0};
-  status = gpnn_search_load(&loaded, stored, dataset->n, dataset->d, dataset->x,
+  enum gpnn_status status = GPNN_OK;
+  if (stored_tag(index->source.report.kind) != NULL) status = open_stored(index, &stored, err);
+  if (status == GPNN_OK) status = open_duplicates(index, &stored, err);
+  if (status != GPNN_OK) return status;
+  status = gpnn_search_load(search, stored, dataset->n, dataset->d, dataset->x,
                             &index->source.report, gpnn_dataset_search_metric(dataset), &reason);
-  if (status != GPNN_OK) status = gpnn_fail(err, status, "%s: %s", path, reason.text);
-  /* FAISS must have read or mapped the whole section and no more. */
-  if (status == GPNN_OK && stored.file != NULL &&
-      (uint64_t)ftello(stored.file) != section->offset + section->length)
-    status = gpnn_fail(err, GPNN_EFORMAT, "%s: damaged: section FAIS has another length", path);
-out:
-  if (stored.file != NULL) fclose(stored.file);
-  if (status == GPNN_OK)
-    *search = loaded;
-  else
-    gpnn_search_free(loaded);
-  return status;
+  return status == GPNN_OK
+             ? GPNN_OK
+             : gpnn_fail(err, status, "%s: %s", gpnn_container_path(index->container), reason.text);
 }
 
 /* The load() of struct gpnn_dataset_source. */
