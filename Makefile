@@ -54,13 +54,15 @@ HARDENING := -fPIE -fstack-protector-strong -fstack-clash-protection \
   $(if $(filter aarch64%,$(MACHINE)),-mbranch-protection=standard)
 # A tool leaves out what it does not call.
 SECTIONS := -ffunction-sections -fdata-sections
+# No exception passes through C; debuggers have tables of their own.
+UNWINDING := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
 # A build id would depend on the folder of the sources.
 HARD_LINKS := -pie -Wl,--build-id=none -Wl,--as-needed -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer -DGPNN_SANITIZE)
 OURS := -I. -Ilib -I$(BUILD)/include -D_FILE_OFFSET_BITS=64 -pthread -fopenmp-simd \
   -fno-math-errno $(HARDENING) $(SECTIONS) $(SANITIZERS) -MMD -MP
-ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(call checks,$(CFLAGS)) $(C_WARNINGS) \
+ALL_CFLAGS = -std=c11 -D_XOPEN_SOURCE=700 $(OURS) $(UNWINDING) $(call checks,$(CFLAGS)) $(C_WARNINGS) \
   $(DEP_CFLAGS) $(FAISS_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(OURS) $(call checks,$(CXXFLAGS)) $(WARNINGS) $(DEP_CFLAGS) \
   $(FAISS_CFLAGS) $(CPPFLAGS) $(CXXFLAGS) $(LOCALISABLE)
