@@ -5,7 +5,6 @@
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wcast-qual"
-#include <faiss/Clustering.h>
 #include <faiss/IndexFlat.h>
 #include <faiss/impl/AuxIndexStructures.h>
 #include <faiss/impl/DistanceComputer.h>
@@ -17,6 +16,7 @@
 #pragma GCC diagnostic pop
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <new>
@@ -72,6 +72,65 @@ struct Distances : faiss::DistanceComputer {
     return faiss::fvec_L2sqr(at(i), at(j), d);
   }
 };
+
+/* Moves each mean to the middle of the rows nearest to it; returns how many these are. */
+std::vector<float> move_means(size_t n, size_t d, const float *rows, const int64_t *nearest,
+                              std::vector<float> &means)
+{
+  std::vector<float> counts(means.size() / d);
+  std::fill(means.begin(), means.end(), 0.0F);
+  for (size_t i = 0; i < n; i++) {
+    const size_t at = static_cast<size_t>(nearest[i]);
+    counts[at] += 1;
+    for (size_t j = 0; j < d; j++) means[at * d + j] += rows[i * d + j];
+  }
+  for (size_t i = 0; i < means.size(); i++)
+    if (counts[i / d] > 0) means[i] *= 1 / counts[i / d];
+  return counts;
+}
+
+/* A mean without rows gets half of those of another, the more likely the more that has. */
+void split_means(size_t n, size_t d, std::vector<float> &counts, std::vector<float> &means)
+{
+  const size_t k = counts.size();
+  faiss::RandomGenerator random(1234);
+  for (size_t empty = 0; empty < k; empty++) {
+    size_t from = 0;
+    if (counts[empty] > 0) continue;
+    while (!(random.rand_float() < (counts[from] - 1) / static_cast<float>(n - k)))
+      from = (from + 1) % k;
+    for (size_t j = 0; j < d; j++) {
+      float *mean = &means[from * d + j];
+      const float step = j % 2 == 0 ? 0x1p-10F : -0x1p-10F;
+      means[empty * d + j] = *mean * (1 + step);
+      *mean *= 1 - step;
+    }
+    counts[empty] = counts[from] / 2;
+    counts[from] -= counts[empty];
+  }
+}
+
+/* Lloyd's algorithm, as FAISS has it in a class that brings all its transforms of vectors along. */
+std::vector<float> find_means(size_t n, size_t d, const float *rows, size_t k)
+{
+  enum { STEPS = 10 };
+  std::vector<int> order(n);
+  std::vector<float> means(k * d), distances(n);
+  std::vector<int64_t> nearest(n);
+  faiss::IndexFlatL2 flat(static_cast<int64_t>(d));
+  faiss::rand_perm(order.data(), n, 1235);
+  for (size_t i = 0; i < k; i++)
+    std::copy_n(rows + static_cast<size_t>(order[i]) * d, d,
+                means.begin() + static_cast<std::ptrdiff_t>(i * d));
+  for (int step = 0; step < STEPS; step++) {
+    flat.reset();
+    flat.add(static_cast<int64_t>(k), means.data());
+    flat.search(static_cast<int64_t>(n), rows, 1, distances.data(), nearest.data());
+    std::vector<float> counts = move_means(n, d, rows, nearest.data(), means);
+    split_means(n, d, counts, means);
+  }
+  return means;
+}
 
 /* A graph while rows are added, those of the highest levels first, otherwise in random order. */
 class Linking
@@ -181,12 +240,8 @@ enum gpnn_status gpnn_faiss_means(size_t n, size_t d, const float *rows, size_t 
                                   struct gpnn_error *err)
 {
   return guarded("training a search", err, [&] {
-    faiss::ClusteringParameters parameters;
-    parameters.niter = 10; /* as FAISS does where means are those of lists */
-    faiss::Clustering clustering(static_cast<int>(d), static_cast<int>(k), parameters);
-    faiss::IndexFlatL2 flat(static_cast<int64_t>(d));
-    clustering.train(static_cast<int64_t>(n), rows, flat);
-    std::copy(clustering.centroids.begin(), clustering.centroids.end(), means);
+    const std::vector<float> found = find_means(n, d, rows, k);
+    std::copy(found.begin(), found.end(), means);
   });
 }
 

@@ -1,8 +1,8 @@
 /*
  * faiss_calls: what is called of FAISS, as functions over plain arrays.
  *
- * Only three parts of it: flat search, k-means, and the making of graphs.  All else that it has,
- * its indexes and their files above all, would make every tool several times as large.
+ * Only flat search and the making of graphs: all else that it has, its indexes and their files
+ * above all, would make every tool several times as large.
  *
  * Coordinates are finite.  GPNN_EEXTERNAL: FAISS failed, with its message.  GPNN_ENOMEM.  Threads:
  * FAISS uses one; several may call it at a time, also with the same rows once these are added.
@@ -43,7 +43,7 @@ void gpnn_faiss_flat_free(struct gpnn_faiss_flat *flat);
 
 /* ---- k-means ---- */
 
-/* Finds the 'k' means (k by d) of the n by d 'rows', n at least k. */
+/* Finds 'k' means (k by d) of the n by d 'rows', n greater than k. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_faiss_means(size_t n, size_t d, const float *rows, size_t k,
                                                   float *means, struct gpnn_error *err);
 
