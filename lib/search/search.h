@@ -27,9 +27,9 @@
  * time.
  *
  * Memory: besides the rows, which are borrowed, all engines take about n d floats, and graphs 64
- * links per row more; a tree takes twice that while it is built, and n d bytes more once several
- * queries had to look at many of its rows.  A query takes memory for its candidates, a small
- * multiple of k, per thread.
+ * links per row more, twice these while they are built; a tree takes twice that while it is built,
+ * and n d bytes more once several queries had to look at many of its rows.  A query takes memory
+ * for its candidates, a small multiple of k, per thread.
  */
 #ifndef GPNN_SEARCH_SEARCH_H
 #define GPNN_SEARCH_SEARCH_H
