@@ -232,17 +232,6 @@ void *mmap(void *address, size_t length, int protection, int flags, int fd, off_
   return real(address, length, protection, flags, fd, offset);
 }
 
-/* The one that FAISS calls. */
-void *plain_mmap(void *address, size_t length, int protection, int flags, int fd,
-                 off_t offset) __asm__("mmap");
-
-void *plain_mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
-{
-  REAL64(mmap)
-  if (strikes(MAP, "mmap", CALLER)) return MAP_FAILED;
-  return real(address, length, protection, flags, fd, offset);
-}
-
 int madvise(void *address, size_t length, int advice)
 {
   REAL(madvise)
