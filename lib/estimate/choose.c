@@ -213,6 +213,20 @@ static bool is_level(const struct gpnn_choice *c, const struct gpnn_choose_trial
   return better <= standard_error;
 }
 
+bool gpnn_choice_may_be_sparse(const struct gpnn_choice *c)
+{
+  enum { LEAST = 100 };
+  size_t n_groups = c->dataset->n_groups;
+  return c->options->ard && !c->start.ard && c->dataset->n >= LEAST && n_groups > 1 &&
+         n_groups <= GPNN_CHOOSE_ARD_SPARSE;
+}
+
+/* What a trial predicts amiss: the RMSE of numbers, the log loss of classes. */
+static double error_of(const struct gpnn_choice *c, const struct gpnn_choose_trial *trial)
+{
+  return c->head->of_numbers ? trial->candidate.rmse : trial->candidate.nll;
+}
+
 /* True if a trial has a far smaller error than the best so far.  Where rows are much like each
  * other many lengthscales learn which, and predict rows left out a little better for it, but new
  * ones worse. */
@@ -220,7 +234,7 @@ static bool is_far_better(const struct gpnn_choice *c, const struct gpnn_choose_
 {
   static const double most = 0.9; /* of that error */
   const struct gpnn_choose_trial *best = gpnn_choice_best(c);
-  return !is_level(c, trial) && trial->candidate.rmse < most * best->candidate.rmse;
+  return !is_level(c, trial) && error_of(c, trial) < most * error_of(c, best);
 }
 
 enum gpnn_status gpnn_choice_try(struct gpnn_choice *c, const struct gpnn_choose_plan *plan,

@@ -113,7 +113,7 @@ static bool best_wants_more(const struct gpnn_choice *c)
 /*
  * In a large table kernels after the first go on from the best so far, whose metric hardly changes
  * with the kernel; otherwise each makes its own mistakes, which is of use if they are averaged.
- * Then a single lengthscale, if the rows are few for many.
+ * Then a single lengthscale, if the rows are few for many, or one for each of very many.
  */
 static const struct gpnn_choose_row kernels[] = {
     {kernel_is_given, .is_early = true},
@@ -127,6 +127,7 @@ static const struct gpnn_choose_row kernels[] = {
     {gpnn_choice_has_scores, gpnn_choice_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE,
      .is_early = true, .part = 2},
     {isotropic_is_open, has_best, .isotropic = true, .is_early = true, .is_simpler = true},
+    {gpnn_choice_may_be_sparse, has_best, GPNN_FROM_BEST, .ard = true, .is_early = true},
 };
 
 /* The best, and the best of another kernel, go on as long as that makes a difference, and are then

@@ -20,16 +20,6 @@ static bool isotropic_is_open_alone(const struct gpnn_choice *c)
   return c->tries_isotropic && !c->options->kernel;
 }
 
-/* There are too many inputs for their lengthscales to be learnt, unless few of them matter: which
- * fewer rows, that are scored on rows of their fit, would only seem to show. */
-static bool ard_is_open(const struct gpnn_choice *c)
-{
-  enum { LEAST = 100 };
-  if (c->dataset->n < LEAST) return false;
-  size_t n_groups = c->dataset->n_groups;
-  return c->options->ard && !c->start.ard && n_groups > 1 && n_groups <= GPNN_CHOOSE_ARD_SPARSE;
-}
-
 static bool rotation_is_open(const struct gpnn_choice *c)
 {
   return c->tries_rotations;
@@ -220,7 +210,7 @@ static const struct gpnn_choose_row normal[] = {
     {kernel_is_open, .kernel = "matern52", .after = "matern32", .is_early = true},
     {kernel_is_open, .from = GPNN_FROM_BEST, .kernel = "rbf", .after = "matern52", .is_early = true,
      .part = 2},
-    {ard_is_open, has_best, GPNN_FROM_BEST, .ard = true, .is_early = true, .part = 4},
+    {gpnn_choice_may_be_sparse, has_best, GPNN_FROM_BEST, .ard = true, .is_early = true, .part = 4},
     {gpnn_choice_has_scores, may_see_both, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH,
      .is_early = true, .part = 2},
     {gpnn_choice_has_scores, gpnn_choice_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE,
@@ -298,12 +288,12 @@ static const struct gpnn_choose_row exact_others[] = {
 /* Where few of many inputs matter.  The exact likelihood of few rows has many maxima, of which
  * neighbourhoods come near a good one. */
 static const struct gpnn_choose_row sparse[] = {
-    {ard_is_open, has_best, .ard = true, .is_early = true, .part = 2},
+    {gpnn_choice_may_be_sparse, has_best, .ard = true, .is_early = true, .part = 2},
 };
 static const struct gpnn_choose_row exact_sparse[] = {
-    {ard_is_open, best_has_ard, .from = GPNN_FROM_BEST},
-    {ard_is_open, best_has_ard, GPNN_FROM_BEST, .rougher = 1},
-    {ard_is_open, best_has_ard, GPNN_FROM_BEST, .rougher = -1},
+    {gpnn_choice_may_be_sparse, best_has_ard, .from = GPNN_FROM_BEST},
+    {gpnn_choice_may_be_sparse, best_has_ard, GPNN_FROM_BEST, .rougher = 1},
+    {gpnn_choice_may_be_sparse, best_has_ard, GPNN_FROM_BEST, .rougher = -1},
 };
 
 /* In the larger sample, where nearer rows may favour a smoother kernel. */
@@ -485,7 +475,7 @@ static enum gpnn_status race(struct gpnn_choice *c, struct gpnn_error *err)
 static size_t most(const struct gpnn_choice *c, bool is_sampled)
 {
   enum { COMPARED = 2, WIDENED = 2 };
-  size_t n = c->options->neighbours ? COMPARED + ard_is_open(c) : 0;
+  size_t n = c->options->neighbours ? COMPARED + gpnn_choice_may_be_sparse(c) : 0;
   if (is_sampled) n += WIDENED + N_SMOOTHER;
   if (c->options->effort == GPNN_EFFORT_FAST) return n + gpnn_choice_count_open(c, N_FAST, fast);
   if (exact_is_open(c))

@@ -196,6 +196,11 @@ struct gpnn_choice {
 void gpnn_choose_trial_release(struct gpnn_choose_trial *trial);
 void gpnn_choice_release(struct gpnn_choice *c);
 
+/* True if all candidates have a single lengthscale only because there are too many inputs to learn
+ * one for each, unless few of them matter: which fewer than a hundred rows, that are scored on rows
+ * of their fit, would only seem to show. */
+bool gpnn_choice_may_be_sparse(const struct gpnn_choice *c);
+
 /* Fits, scores and keeps one candidate; skips it if its covariances are not positive definite. */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_choice_try(struct gpnn_choice *c, const struct gpnn_choose_plan *plan, struct gpnn_error *err);

@@ -67,7 +67,7 @@ fit() {
     srand(7)
     for (j = 1; j <= 12; j++) printf "x%d\t", j
     print "kind"
-    for (i = 0; i < 400; i++) {
+    for (i = 0; i < 1000; i++) {
       level = 0
       for (j = 0; j < 12; j++) {
         x[j] = rand() - 0.5
@@ -147,4 +147,22 @@ fit() {
   gpnn-index -q -y kind -o few.gpi few.tsv
   gpnn-fit -q few.gpi >few.par
   assert_equal "$(value likelihood few.par)" categorical
+}
+
+@test "the few of very many inputs that tell classes apart are found" {
+  awk 'BEGIN {
+    srand(4)
+    for (j = 1; j <= 260; j++) printf "x%d\t", j
+    print "class"
+    for (i = 0; i < 1000; i++) {
+      for (j = 1; j <= 260; j++) printf "%.3f\t", x[j] = 2 * rand() - 1
+      print (sin(3 * x[40]) + x[7] > 0 ? "a" : "b")
+    }
+  }' >wide.tsv
+  gpnn-index -q --classes -o wide.gpi wide.tsv
+  gpnn-fit -q --effort fast -o wide.par wide.gpi
+  awk '$1 == "lengthscale" {
+    for (j = 2; j <= NF; j++) n += $j <= $41 || $j <= $8
+    exit !(NF == 261 && n == 2)
+  }' wide.par || complain "$(grep lengthscale wide.par)"
 }
