@@ -210,7 +210,7 @@ static const struct gpnn_choose_row normal[] = {
     {kernel_is_open, .kernel = "matern52", .after = "matern32", .is_early = true},
     {kernel_is_open, .from = GPNN_FROM_BEST, .kernel = "rbf", .after = "matern52", .is_early = true,
      .part = 2},
-    {gpnn_choice_may_be_sparse, has_best, GPNN_FROM_BEST, .ard = true, .is_early = true, .part = 4},
+    {gpnn_choice_may_be_sparse, has_best, GPNN_FROM_BEST, .ard = true, .is_early = true, .part = 8},
     {gpnn_choice_has_scores, may_see_both, GPNN_FROM_BEST, .sight = GPNN_SIGHT_BOTH,
      .is_early = true, .part = 2},
     {gpnn_choice_has_scores, gpnn_choice_is_plain, GPNN_FROM_BEST, .sight = GPNN_SIGHT_SCORE,
