@@ -326,11 +326,7 @@ enum gpnn_status gpnn_columns_number(const struct gpnn_table *table,
 {
   const struct gpnn_field *field = &record->fields[column];
   const struct gpnn_values *values = gpnn_table_values(table);
-  /* Most fields are numbers in the usual notation, and go no further. */
-  if (values->is_plain && field->length > 0 &&
-      !values->may_be_missing[(unsigned char)field->text[0]] &&
-      gpnn_number_read(field->text, field->length, value) == GPNN_NUMBER_OK)
-    return GPNN_OK;
+  if (gpnn_field_read_plain(values, field, value)) return GPNN_OK;
   /* Missing values first: they may be written as a number, -999 for instance. */
   enum gpnn_status status = gpnn_columns_present(table, record, column, err);
   if (status != GPNN_OK) return status;

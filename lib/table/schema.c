@@ -352,6 +352,13 @@ bool gpnn_schema_has_levels(const struct gpnn_column *column)
          column->kind == GPNN_COLUMN_CODED || column->kind == GPNN_COLUMN_EFFECT;
 }
 
+bool gpnn_schema_learns_levels(const struct gpnn_schema *schema)
+{
+  for (size_t i = 0; i < schema->n_inputs; i++)
+    if (gpnn_schema_has_levels(&schema->inputs[i])) return true;
+  return false;
+}
+
 bool gpnn_schema_is_ordered(const struct gpnn_column *column)
 {
   return column->kind == GPNN_COLUMN_CODED && column->codes != NULL && column->shrinkage == 0;

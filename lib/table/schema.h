@@ -344,6 +344,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema,
                                                    const struct gpnn_record *record, double *cells,
                                                    struct gpnn_error *err);
 
+/* True if an input has levels, so that gpnn_schema_learn() may change schema and map. */
+bool gpnn_schema_learns_levels(const struct gpnn_schema *schema);
+
 /*
  * The same for one input that holds names: '*level' becomes the number of its level, which is added
  * if it is new.  GPNN_EDATA: the value is missing, or there are too many levels.

@@ -146,19 +146,11 @@ static bool is_new_level(const struct gpnn_column *column, double cell)
   return has_levels(column) && cell < 0;
 }
 
-enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema, const struct gpnn_columns_map *map,
+/* Adds the levels that are new in a row, whose cells they then are; after a failure, none. */
+static enum gpnn_status add_levels(struct gpnn_schema *schema, const struct gpnn_columns_map *map,
                                    const struct gpnn_table *table, const struct gpnn_record *record,
                                    double *cells, struct gpnn_error *err)
 {
-  /* The whole row is checked before any of its levels is added. */
-  for (size_t i = 0; i < schema->n_inputs; i++) {
-    if (gpnn_schema_is_repeat(schema, i)) {
-      cells[i] = cells[i - 1];
-      continue;
-    }
-    enum gpnn_status status = read_cell(schema, map, i, table, record, &cells[i], err);
-    if (status != GPNN_OK) return status;
-  }
   for (size_t i = 0; i < schema->n_inputs; i++) {
     struct gpnn_column *column = &schema->inputs[i];
     if (!is_new_level(column, cells[i])) continue;
@@ -176,6 +168,29 @@ enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema, const struct gpnn
     if (is_new_level(&schema->inputs[i], cells[i]))
       cells[i] = (double)(schema->inputs[i].n_levels - 1);
   return GPNN_OK;
+}
+
+enum gpnn_status gpnn_schema_learn(struct gpnn_schema *schema, const struct gpnn_columns_map *map,
+                                   const struct gpnn_table *table, const struct gpnn_record *record,
+                                   double *cells, struct gpnn_error *err)
+{
+  const struct gpnn_values *values = gpnn_table_values(table);
+  bool has_new = false;
+  /* The whole row is checked before any of its levels is added. */
+  for (size_t i = 0; i < schema->n_inputs; i++) {
+    const struct gpnn_column *column = &schema->inputs[i];
+    if (column->kind == GPNN_COLUMN_NUMBER && column->date == NULL &&
+        gpnn_field_read_plain(values, &record->fields[map->inputs[i]], &cells[i]))
+      continue;
+    if (gpnn_schema_is_repeat(schema, i)) {
+      cells[i] = cells[i - 1];
+      continue;
+    }
+    enum gpnn_status status = read_cell(schema, map, i, table, record, &cells[i], err);
+    if (status != GPNN_OK) return status;
+    has_new = has_new || is_new_level(column, cells[i]);
+  }
+  return has_new ? add_levels(schema, map, table, record, cells, err) : GPNN_OK;
 }
 
 void gpnn_schema_expand(const struct gpnn_schema *schema, const double *cells, double *features)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/number.h"
 #include "base/status.h"
 #include "table/npy.h"
 #include "table/predictions.h"
@@ -39,6 +40,7 @@ struct gpnn_table {
   bool bytes_dropped;          /* the buffer no longer begins with the stream's first byte */
   bool ends_in_line;           /* the last byte that was read is no line end */
   bool is_torn;                /* the last of the whole file, of which this is a part, is none */
+  struct gpnn_error failure;   /* of reading ahead, for who reads on; GPNN_OK: none */
   size_t n_records;            /* good ones so far */
   size_t line;                 /* number of the line at 'start', from 1 */
 
@@ -182,6 +184,18 @@ char *gpnn_stream_name(const char *path, const char *standard);
 /* open(), started again when a signal interrupts it; the descriptor is closed by exec(), and a
  * terminal does not become ours. */
 int gpnn_stream_open(const char *path, int flags);
+
+/* ---- fields ------------------------------------------------------------------------------- */
+
+/* Reads a field that is a number in the usual notation and cannot be missing, as most are; false
+ * if it takes a closer look. */
+static inline bool gpnn_field_read_plain(const struct gpnn_values *values,
+                                         const struct gpnn_field *field, double *value)
+{
+  return values->is_plain && field->length > 0 &&
+         !values->may_be_missing[(unsigned char)field->text[0]] &&
+         gpnn_number_read(field->text, field->length, value) == GPNN_NUMBER_OK;
+}
 
 /* ---- columns.c ---------------------------------------------------------------------------- */
 

@@ -20,6 +20,10 @@
 
 enum gpnn_status gpnn_table_fill(struct gpnn_table *table, struct gpnn_error *err)
 {
+  if (table->failure.status != GPNN_OK) {
+    if (err != NULL) *err = table->failure;
+    return table->failure.status;
+  }
   if (table->end == table->capacity - BLOCK_BYTES) {
     memmove(table->buffer, table->buffer + table->start, table->end - table->start);
     table->end -= table->start;
