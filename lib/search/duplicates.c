@@ -4,11 +4,70 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
+#include "base/repeats.h"
 #include "search/search_private.h"
 
 /* Up to this many copies of a row cost hardly more than one: they fit a leaf of a tree. */
 enum { FEW_COPIES = GPNN_TREE_LEAF };
+
+/* A hash of the row's bits, each of which affects its upper half. */
+static uint64_t hash_of(size_t d, const double *row)
+{
+  uint64_t hash = 0x9e3779b97f4a7c15u;
+  for (size_t j = 0; j < d; j++) {
+    uint64_t bits;
+    memcpy(&bits, row + j, sizeof bits);
+    hash = (hash ^ bits) * 0xff51afd7ed558ccdu;
+    hash ^= hash >> 32;
+  }
+  return hash * 0xc4ceb9fe1a85ec53u;
+}
+
+/* Evicts the rows from '*evicted' to 'end', once they are many. */
+static void evict_behind(const struct gpnn_search_points *points, size_t *evicted, size_t end)
+{
+  size_t d = points->d, bytes = (end - *evicted) * d * sizeof *points->x;
+  if (bytes < GPNN_MAPPING_STRIDE) return;
+  gpnn_mapping_evict(points->mapping, points->x + *evicted * d, bytes);
+  *evicted = end;
+}
+
+/* ---- whether there are many copies ---- */
+
+/* Whether a hash comes so often among 'n', which are sorted, that rows may have many copies. */
+static bool is_frequent(size_t n, uint64_t *hash)
+{
+  qsort(hash, n, sizeof *hash, gpnn_compare_uint64s);
+  for (size_t i = FEW_COPIES - 1; i < n; i++)
+    if (hash[i] == hash[i + 1 - FEW_COPIES]) return true;
+  return false;
+}
+
+/* Whether any row may have more than FEW_COPIES copies; '*enough' becomes false if memory has run
+ * out.  Most tables have hardly any, which shows without a table of all rows. */
+static bool may_have_many(const struct gpnn_search_points *points, bool *enough)
+{
+  enum { TOGETHER = 1024, FEW_IN = 16 };
+  struct gpnn_repeats repeats = {0};
+  size_t n = points->n, most = n / FEW_IN + TOGETHER, n_again = 0, evicted = 0, count;
+  uint64_t hash[TOGETHER], *again = gpnn_alloc(most, 1, sizeof *again);
+  *enough = again != NULL && gpnn_repeats_init(&repeats, n);
+  for (size_t from = 0; *enough && from < n && n_again <= most - TOGETHER; from += count) {
+    count = n - from < TOGETHER ? n - from : TOGETHER;
+    for (size_t i = 0; i < count; i++)
+      hash[i] = hash_of(points->d, points->x + (from + i) * points->d);
+    n_again += gpnn_repeats_add(&repeats, count, hash, again + n_again);
+    evict_behind(points, &evicted, from + count);
+  }
+  bool may = *enough && (n_again > most - TOGETHER || is_frequent(n_again, again));
+  gpnn_repeats_release(&repeats);
+  free(again);
+  return may;
+}
+
+/* ---- which rows are copies ---- */
 
 /* A hash table with the latest copy of each row.  The upper half of a slot is the upper half of the
  * hash, so that rows that differ are hardly ever compared. */
@@ -28,19 +87,6 @@ static bool hash_table_init(struct hash_table *table, size_t n)
   if (table->slots == NULL) return false;
   for (size_t i = 0; i < size; i++) table->slots[i] = empty;
   return true;
-}
-
-/* A hash of the row's bits, each of which affects its upper half. */
-static uint64_t hash_of(size_t d, const double *row)
-{
-  uint64_t hash = 0x9e3779b97f4a7c15u;
-  for (size_t j = 0; j < d; j++) {
-    uint64_t bits;
-    memcpy(&bits, row + j, sizeof bits);
-    hash = (hash ^ bits) * 0xff51afd7ed558ccdu;
-    hash ^= hash >> 32;
-  }
-  return hash * 0xc4ceb9fe1a85ec53u;
 }
 
 /* The slot of rows identical to row 'i', or an empty one. */
@@ -79,10 +125,7 @@ static size_t merge(const struct gpnn_search_points *points, const struct hash_t
     else
       next[*slot & UINT32_MAX] = (uint32_t)i;
     *slot = (hash >> 32) << 32 | i;
-    if ((i - evicted) * d * sizeof(double) < GPNN_MAPPING_STRIDE) continue;
-    gpnn_mapping_evict(points->mapping, points->x + evicted * d,
-                       (i - evicted) * d * sizeof(double));
-    evicted = i;
+    evict_behind(points, &evicted, i);
   }
   return n_distinct;
 }
@@ -112,9 +155,10 @@ bool gpnn_duplicates_find(struct gpnn_search_points *points, uint32_t **owned)
   struct hash_table table = {0};
   *owned = NULL;
   points->n_distinct = n;
-  if (n <= FEW_COPIES || n >= UINT32_MAX) return true;
+  bool enough = true;
+  if (n <= FEW_COPIES || n >= UINT32_MAX || !may_have_many(points, &enough)) return enough;
   uint32_t *next = gpnn_alloc(n, 2, sizeof *next), *first = next == NULL ? NULL : next + n;
-  bool enough = next != NULL && hash_table_init(&table, n);
+  enough = next != NULL && hash_table_init(&table, n);
   size_t n_distinct = enough ? merge(points, &table, next, first) : 0;
   free(table.slots);
   if (!enough || n_distinct == n || !has_many_copies(n_distinct, first, next)) {

@@ -10,10 +10,11 @@
 
 #include "base/compare.h"
 #include "base/memory.h"
+#include "base/repeats.h"
 #include "dataset/training/training_private.h"
 
 static const uint64_t SEED = 0x9e3779b97f4a7c15u;
-enum { NEVER_FEWER_SETS = 5 };
+enum { NEVER_FEWER_SETS = 5, TOGETHER = 1024 };
 
 /* Fewer copies than this share of the rows are left alone. */
 static const double least_share = 0.01;
@@ -127,23 +128,53 @@ static void evict_read(const struct gpnn_training *training, size_t begin, size_
                      training->read.numbers + first * training->width, (at - first) * bytes);
 }
 
+/* Hashes rows, up to TOGETHER, from number 'from' on by 'width' columns from 'first' on; returns
+ * how many. */
+static size_t hash_rows(const struct gpnn_training *training, const struct grains *grains,
+                        size_t first, size_t width, size_t from, uint64_t *hash)
+{
+  const double *rows = training->read.numbers + from * training->width;
+  size_t n = training->n - from < TOGETHER ? training->n - from : TOGETHER;
+  for (size_t i = 0; i < n; i++)
+    hash[i] = hash_rounded(grains, first, width, rows + i * training->width);
+  evict_read(training, from, from + n);
+  return n;
+}
+
+/* Whether so many rows may be equal in 'width' columns from the first on that it is worth a closer
+ * look, where all rows are here. */
+static enum gpnn_status may_repeat(const struct gpnn_training *training,
+                                   const struct grains *grains, size_t width, bool *may,
+                                   struct gpnn_error *err)
+{
+  struct gpnn_repeats repeats = {0};
+  uint64_t hash[TOGETHER];
+  size_t n_again = 0, n;
+  if (!gpnn_repeats_init(&repeats, training->n))
+    return gpnn_fail_memory(err, "to find copies of rows");
+  *may = false;
+  for (size_t from = 0; from < training->n && !*may; from += n) {
+    n = hash_rows(training, grains, 0, width, from, hash);
+    n_again += gpnn_repeats_add(&repeats, n, hash, NULL);
+    /* Each of them may be the copy of a row that has no other. */
+    *may = 2 * (double)n_again >= least_share * (double)training->n;
+  }
+  gpnn_repeats_release(&repeats);
+  return GPNN_OK;
+}
+
 /* Finds the sets of rows that are equal in 'width' columns from 'first' on, and their numbers
  * 'set', where all rows are here. */
 static enum gpnn_status divide_here(const struct gpnn_training *training,
                                     const struct grains *grains, size_t first, size_t width,
                                     uint32_t *set, struct sets *sets, struct gpnn_error *err)
 {
-  enum { TOGETHER = 1024 };
   struct gpnn_groups groups = {0};
   enum gpnn_status status = GPNN_OK;
   uint64_t hash[TOGETHER];
   for (size_t from = 0, n; from < training->n && status == GPNN_OK; from += n) {
-    const double *rows = training->read.numbers + from * training->width;
-    n = training->n - from < TOGETHER ? training->n - from : TOGETHER;
-    for (size_t i = 0; i < n; i++)
-      hash[i] = hash_rounded(grains, first, width, rows + i * training->width);
+    n = hash_rows(training, grains, first, width, from, hash);
     status = gpnn_groups_number_all(&groups, training->n, n, hash, &set[from], err);
-    evict_read(training, from, from + n);
   }
   size_t n = groups.n;
   gpnn_groups_release(&groups);
@@ -199,7 +230,6 @@ static enum gpnn_status pack_hashes(struct counting *counting, size_t n, const u
 static enum gpnn_status count_hashes(struct counting *counting, size_t room,
                                      const struct gpnn_message *received, struct gpnn_error *err)
 {
-  enum { TOGETHER = 1024 };
   size_t n = received->length / sizeof(uint64_t);
   const uint64_t *hash = (const uint64_t *)(const void *)received->bytes;
   uint32_t set[TOGETHER];
@@ -416,19 +446,38 @@ static enum gpnn_status are_copies(const struct gpnn_training *training,
   return status;
 }
 
+/* Finds the sets of rows that are equal in 'width' columns from the first on: there are none in
+ * 'sets' if they are fewer than the least share of the rows.  Where all rows are here, '*set' then
+ * has the numbers of theirs, 'n_sets' arrays of as many numbers as there are rows, of which the
+ * first is filled, for the caller to free; it is NULL if there are no sets. */
+static enum gpnn_status find_sets(const struct gpnn_training *training, const struct grains *grains,
+                                  size_t width, size_t n_arrays, uint32_t **set, struct sets *sets,
+                                  struct gpnn_error *err)
+{
+  bool all_are_here = training->parts == NULL, may = true;
+  enum gpnn_status status = GPNN_OK;
+  *sets = (struct sets){0};
+  *set = NULL;
+  if (all_are_here) status = may_repeat(training, grains, width, &may, err);
+  if (status != GPNN_OK || !may) return status;
+  if (all_are_here) *set = gpnn_alloc(training->n, n_arrays, sizeof **set);
+  if (all_are_here && *set == NULL) return gpnn_fail_memory(err, "to find copies of rows");
+  status = divide(training, grains, 0, width, *set, sets, err);
+  if ((double)sets->n_rows < least_share * (double)training->n) *sets = (struct sets){0};
+  return status;
+}
+
 enum gpnn_status gpnn_training_find_copies(struct gpnn_training *training, struct gpnn_error *err)
 {
   struct sets sets = {0};
   struct grains grains = {0};
+  uint32_t *set = NULL;
   bool are = false;
   if (training->dataset.schema.has_by || training->n < 2) return GPNN_OK;
-  bool all_are_here = training->parts == NULL;
-  uint32_t *set = all_are_here ? gpnn_alloc(training->n, 2, sizeof *set) : NULL;
-  if (set == NULL && all_are_here) return gpnn_fail_memory(err, "to find copies of rows");
   enum gpnn_status status = learn_grains(training, &grains, err);
-  if (status == GPNN_OK) status = divide(training, &grains, 0, training->width, set, &sets, err);
-  if (status == GPNN_OK && sets.n >= NEVER_FEWER_SETS &&
-      (double)sets.n_rows >= least_share * (double)training->n && sets.n_rows > 0)
+  if (status == GPNN_OK)
+    status = find_sets(training, &grains, training->width, 2, &set, &sets, err);
+  if (status == GPNN_OK && sets.n >= NEVER_FEWER_SETS && sets.n_rows > 0)
     status = are_copies(training, &grains, set, &sets, &are, err);
   free(grains.grain);
   if (status != GPNN_OK || !are) {
@@ -444,18 +493,16 @@ enum gpnn_status gpnn_training_find_copies(struct gpnn_training *training, struc
 enum gpnn_status gpnn_training_may_have_copies(const struct gpnn_training *training, bool *may,
                                                struct gpnn_error *err)
 {
-  const struct gpnn_schema *schema = &training->dataset.schema;
   struct sets sets = {0};
   struct grains grains = {0};
+  uint32_t *set = NULL;
   *may = false;
-  if (schema->has_by) return GPNN_OK;
-  bool all_are_here = training->parts == NULL;
-  uint32_t *set = all_are_here ? gpnn_alloc(training->n, 1, sizeof *set) : NULL;
-  if (set == NULL && all_are_here) return gpnn_fail_memory(err, "to find copies of rows");
+  if (training->dataset.schema.has_by) return GPNN_OK;
   enum gpnn_status status = learn_grains(training, &grains, err);
-  if (status == GPNN_OK) status = divide(training, &grains, 0, schema->n_inputs, set, &sets, err);
+  if (status == GPNN_OK)
+    status = find_sets(training, &grains, training->dataset.schema.n_inputs, 1, &set, &sets, err);
   free(grains.grain);
   free(set);
-  *may = sets.n_rows > 0 && (double)sets.n_rows >= least_share * (double)training->n;
+  *may = sets.n_rows > 0;
   return status;
 }
