@@ -134,25 +134,56 @@ uint64_t join(uint64_t word)
   return ((word & pairs) * first + ((word >> 16) & pairs) * second) >> 32;
 }
 
+constexpr double powers[most] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+
+// 'size' or '-size', without a branch, which could not be foreseen.
+double with_sign(double size, bool negative)
+{
+  uint64_t bits;
+  std::memcpy(&bits, &size, sizeof bits);
+  bits |= static_cast<uint64_t>(negative) << 63;
+  std::memcpy(&size, &bits, sizeof bits);
+  return size;
+}
+
+// read_short() of 'length' (1 to 8) characters without a sign.
+bool read_eight(const char *text, size_t length, double &size)
+{
+  uint64_t digits = load_digits(text, length).right, point = find_point(digits);
+  size_t decimals = 0;
+  if (point != 0) {
+    decimals = 7 - static_cast<size_t>(__builtin_ctzll(point)) / 8;
+    digits = take_out(digits, point, 0);
+  }
+  if (!are_digits(digits) || length == (point != 0)) return false;
+  size = static_cast<double>(static_cast<int64_t>(join(digits))) / powers[decimals];
+  return true;
+}
+
 // Reads digits with an optional point and minus; false if the text is anything else, or if the
 // result might not be correctly rounded.
 bool read_short(const char *text, size_t length, double &value)
 {
-  static constexpr double powers[most] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                          1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
   constexpr uint64_t largest = UINT64_C(1) << 53;
   bool negative = length > 0 && *text == '-';
   text += negative;
   length -= negative;
   if (length == 0 || length > most) return false;
+  double size;
+  if (length <= 8) {
+    if (!read_eight(text, length, size)) return false;
+    value = with_sign(size, negative);
+    return true;
+  }
   words digits = load_digits(text, length);
   bool has_point;
   size_t decimals = take_point(digits, has_point);
   if (!are_digits(digits.left) || !are_digits(digits.right) || length == has_point) return false;
   uint64_t whole = join(digits.left) * 100000000 + join(digits.right);
   if (whole > largest) return false;
-  double size = static_cast<double>(whole) / powers[decimals];
-  value = negative ? -size : size;
+  size = static_cast<double>(whole) / powers[decimals];
+  value = with_sign(size, negative);
   return true;
 }
 
