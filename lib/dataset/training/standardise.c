@@ -27,12 +27,21 @@ static void renumber(const struct gpnn_training_rows *rows, double *y)
 static void expand(const struct gpnn_training_rows *rows, const double *cells, double *expanded)
 {
   size_t n_inputs = rows->schema->n_inputs;
-  if (rows->all_numbers)
-    memcpy(expanded, cells, n_inputs * sizeof *cells);
-  else
-    gpnn_schema_expand(rows->schema, cells, expanded);
+  gpnn_schema_expand(rows->schema, cells, expanded);
   memcpy(expanded + rows->n_features, cells + n_inputs, (rows->width - n_inputs) * sizeof *cells);
-  renumber(rows, expanded + rows->n_features);
+}
+
+/* The same of 'n' rows, whose classes get the numbers of their order. */
+static void expand_all(const struct gpnn_training_rows *rows, size_t n, const double *cells,
+                       double *expanded)
+{
+  size_t width = gpnn_training_expanded_width(rows);
+  if (rows->all_numbers)
+    memcpy(expanded, cells, n * width * sizeof *cells);
+  else
+    for (size_t i = 0; i < n; i++) expand(rows, cells + i * rows->width, expanded + i * width);
+  for (size_t i = 0; i < n && rows->has_classes; i++)
+    renumber(rows, expanded + i * width + rows->n_features);
 }
 
 size_t gpnn_training_expanded_width(const struct gpnn_training_rows *rows)
@@ -77,8 +86,10 @@ static enum gpnn_status read_expanded(void *context, size_t from, size_t count, 
     else
       numbers[i++] = row - rows->begin;
   }
-  for (size_t i = 0; i < count; i++)
-    expand(rows, rows->read + numbers[i] * rows->width, expanded + i * width);
+  for (size_t i = 0, n; i < count; i += n) {
+    for (n = 1; i + n < count && numbers[i + n] == numbers[i] + n;) n++;
+    expand_all(rows, n, rows->read + numbers[i] * rows->width, expanded + i * width);
+  }
   evict_behind(rows, numbers[0], numbers[count - 1] + 1);
   return GPNN_OK;
 }
@@ -180,7 +191,7 @@ static enum gpnn_status standardise_held_out(struct gpnn_training *training,
                                 ? gpnn_fail_memory(err, "for the calibration rows")
                                 : GPNN_OK;
   for (size_t i = 0; i < c && status == GPNN_OK; i++) {
-    expand(rows, find_held_out(rows, &drawn[i]), row);
+    expand_all(rows, 1, find_held_out(rows, &drawn[i]), row);
     gpnn_layout_standardise(&training->dataset.scaling, layout, row, c, i, training->held_out);
   }
   free(row);

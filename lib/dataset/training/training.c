@@ -249,7 +249,8 @@ static enum gpnn_status finish(struct gpnn_training *training,
                                     .width = training->width,
                                     .targets = training->targets,
                                     .n_features = gpnn_schema_features(&dataset->schema),
-                                    .all_numbers = are_numbers(&dataset->schema)};
+                                    .all_numbers = are_numbers(&dataset->schema),
+                                    .has_classes = training->has_classes};
   if (status == GPNN_OK) status = hold_out(training, options->seed, c, &rows, &held_out, err);
   if (status == GPNN_OK) {
     rows.held_out = held_out;

@@ -28,6 +28,7 @@ struct gpnn_training_rows {
   const uint64_t *held_out; /* ascending */
   const struct gpnn_training_target *targets;
   bool all_numbers; /* every input is a number, which is its own only feature */
+  bool has_classes; /* some of the targets */
 };
 
 /*
