@@ -69,11 +69,13 @@ struct gpnn_search_options {
   struct gpnn_mapping mapping; /* that the rows lie in, if any: what was read is evicted */
   size_t effort; /* of a search over nearly the same rows, near which that of this one is sought
                     first; 0: none */
+  bool to_save;  /* rather than to ask: of flat, which files have nothing of, nothing is built, and
+                    queries go row by row */
 };
 
-#define GPNN_SEARCH_OPTIONS_INIT                                       \
-  {                                                                    \
-    GPNN_SEARCH_AUTO, 0.99, 400, NULL, 1, 1, false, NULL, {NULL, 0}, 0 \
+#define GPNN_SEARCH_OPTIONS_INIT                                              \
+  {                                                                           \
+    GPNN_SEARCH_AUTO, 0.99, 400, NULL, 1, 1, false, NULL, {NULL, 0}, 0, false \
   }
 
 /* What was built, and its measurements on a sample of queries. */

@@ -248,6 +248,7 @@ static enum gpnn_status make_flat(struct gpnn_search *search,
                                   const struct gpnn_search_options *options, struct gpnn_error *err)
 {
   report_all(search, GPNN_SEARCH_FLAT, options);
+  if (options->to_save) return GPNN_OK;
   return gpnn_faiss_build(&search->faiss, &search->points, GPNN_SEARCH_FLAT, 0, options->seed,
                           options->threads, err);
 }

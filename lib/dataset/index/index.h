@@ -68,9 +68,9 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_index_fingerprint(const struct gpnn_datase
  * gpnn_index_write() with a search that is built over the rows of 'over' as gpnn_search_build()
  * builds it, where 'over' is 'dataset' with inputs seen by their scores (dataset/transformed.h), or
  * NULL for 'dataset' itself; while the rows are written if 'options' allows more than one thread.
- * The mapping in 'options' is ignored; that of 'dataset' is used.  On success '*search' is the
- * caller's, to be freed with gpnn_search_free() before the rows; after a failure, whose outcomes
- * are also those of gpnn_search_build(), it is not set.
+ * The mapping and 'to_save' in 'options' are ignored, and that of 'dataset' is used.  On success
+ * '*search' is the caller's, to be freed with gpnn_search_free() before the rows; after a failure,
+ * whose outcomes are also those of gpnn_search_build(), it is not set.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_index_make(const char *path, const struct gpnn_dataset *dataset,

@@ -292,6 +292,7 @@ enum gpnn_status gpnn_index_make(const char *path, const struct gpnn_dataset *da
   struct gpnn_search *built = NULL;
   if (over == NULL) over = dataset;
   over_pages.mapping = over->mapping;
+  over_pages.to_save = true;
   enum gpnn_status status = begin(&writing, path, GPNN_CONTAINER_INDEX, dataset, watch, err);
   if (status != GPNN_OK) return status;
   writing.contents.over = over;
