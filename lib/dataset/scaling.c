@@ -309,15 +309,13 @@ static enum gpnn_status read_stepped(void *context, size_t from, size_t count, d
                                      struct gpnn_error *err)
 {
   const struct stepped *stepped = context;
+  const struct gpnn_learnt *learnt = stepped->scaling->steps;
   size_t width = stepped->rows->width;
   enum gpnn_status status = stepped->rows->read(stepped->rows->context, from, count, rows, err);
-  for (size_t i = 0; i < count && status == GPNN_OK; i++)
-    for (size_t j = 0; j < stepped->scaling->n_in; j++) {
-      double *cell = &rows[i * width + j];
-      for (size_t s = 0; s < GPNN_STEPS; s++)
-        if (stepped->scaling->steps[s].numbers != NULL)
-          *cell = gpnn_step(s)->stand_in(&stepped->scaling->steps[s], j, *cell);
-    }
+  for (size_t s = 0; s < GPNN_STEPS && status == GPNN_OK; s++)
+    for (size_t i = 0; i < count && learnt[s].numbers != NULL; i++)
+      for (size_t j = 0; j < stepped->scaling->n_in; j++)
+        rows[i * width + j] = gpnn_step(s)->stand_in(&learnt[s], j, rows[i * width + j]);
   return status;
 }
 
