@@ -162,7 +162,7 @@ static bool goes_on(const struct reading *r)
   return r->how->skip_bad || r->how->profile != NULL;
 }
 
-enum { MOST_BYTES = 1 << 18 };
+enum { MOST_BYTES = 1 << 18, SLOT_BYTES = 4 * MOST_BYTES };
 
 /* Copies the next records of 'table', which is that of the batch's lines if it has any. */
 static void copy_records(const struct reading *r, struct gpnn_table *table, struct batch *batch)
@@ -197,12 +197,13 @@ static enum gpnn_status copy_batches(void *context, size_t slot, struct gpnn_err
   struct reading *r = context;
   struct batch *batch = batches_of(r, slot);
   enum gpnn_status status = GPNN_OK;
-  size_t most = gpnn_row_source_block(r->training->width), n = 0;
+  size_t most = gpnn_row_source_block(r->training->width), n = 0, n_bytes = 0;
   (void)err;
-  for (; n < r->n_together && status == GPNN_OK; n++, batch++) {
+  for (; n < r->n_together && n_bytes < SLOT_BYTES && status == GPNN_OK; n++, batch++) {
     batch->status = gpnn_lines_take(r->table, most, MOST_BYTES, &batch->lines, &batch->error);
     if (batch->status == GPNN_OK && batch->lines.n == 0) copy_records(r, r->table, batch);
     batch->share = gpnn_input_share(gpnn_table_input(r->table));
+    n_bytes += batch->lines.n > 0 ? batch->lines.length : batch->records.text_length;
     status = batch->status;
   }
   r->n_batches[slot] = n;

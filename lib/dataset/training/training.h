@@ -137,7 +137,7 @@ struct gpnn_training_reading {
   bool skip_bad; /* leave bad rows out and count them instead of failing */
   bool unique;   /* leave out rows that equal an earlier one in all columns that are used, and count
                     them */
-  int threads;   /* above 1: records are split, read as numbers and stored at the same time */
+  int threads;   /* that read rows; above 1, the table is read and rows are stored meanwhile */
   /* Called now and then with the rows so far, and the share of the table that they are or NaN
    * (gpnn_input_share()); or NULL. */
   void (*progress)(size_t n_rows, double share);
