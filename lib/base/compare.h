@@ -1,5 +1,6 @@
 /*
- * compare: comparison functions for qsort(), bsearch() and tsearch(), and a search among numbers.
+ * compare: comparison functions for qsort(), bsearch() and tsearch(), and sorting and searching
+ * numbers.
  *
  * Each takes pointers to two elements and returns a negative number if the first comes before the
  * second, a positive one if it comes after, and 0 if they are equal.  An element may also be a
@@ -29,6 +30,10 @@ int gpnn_compare_sizes(const void *a, const void *b);
 /* Elements are pointers to NUL-terminated strings (const char *), which are compared byte by byte,
  * as strcmp() does.  None is NULL. */
 int gpnn_compare_strings(const void *a, const void *b);
+
+/* What qsort() makes of 'n' numbers by gpnn_compare_doubles(), in a fraction of its time if they
+ * are hundreds or more and there is memory for two copies of them. */
+void gpnn_sort_doubles(size_t n, double *values);
 
 /* The number i <= n - 2 of the segment from rising[i] to rising[i + 1] that 'x' is in; outside all
  * of them, of the first or the last.  n >= 2. */

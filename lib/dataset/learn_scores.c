@@ -129,7 +129,7 @@ static size_t take_values(const struct learning *l, size_t j, double *values)
 /* Finds the knots of input 'j' from its values. */
 static void learn_input(struct learning *l, size_t j)
 {
-  qsort(l->values, l->n, sizeof *l->values, gpnn_compare_doubles);
+  gpnn_sort_doubles(l->n, l->values);
   l->count[j] =
       find_knots(l->n, l->values, gpnn_scores_unit(l->dataset), l->knots + 2 * l->most * j);
 }

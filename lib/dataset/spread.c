@@ -20,14 +20,14 @@ static struct gpnn_spread judge(size_t n, double *values)
 {
   struct gpnn_spread column = {0};
   size_t differ = 0;
-  qsort(values, n, sizeof *values, gpnn_compare_doubles);
+  gpnn_sort_doubles(n, values);
   while (n > 0 && isnan(values[n - 1])) n--;
   if (n == 0) return column;
   double centre = values[(n - 1) / 2];
   for (size_t i = 0; i < n; i++)
     if (values[i] != centre) values[differ++] = fabs(values[i] / 2 - centre / 2);
   if (differ < LEAST) return column;
-  qsort(values, differ, sizeof *values, gpnn_compare_doubles);
+  gpnn_sort_doubles(differ, values);
   double spread = values[(differ - 1) / 2];
   column.centre = centre / 2;
   column.has_levels = values[0] < values[differ - 1];

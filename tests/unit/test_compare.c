@@ -1,7 +1,11 @@
 /* Comparison functions for qsort(). */
 #include "unit.h"
 
+#include <float.h>
+#include <stdlib.h>
+
 #include "base/compare.h"
+#include "base/rng.h"
 
 static void doubles_ascend_with_nan_last(void **state)
 {
@@ -11,6 +15,32 @@ static void doubles_ascend_with_nan_last(void **state)
   qsort(values, 9, sizeof *values, gpnn_compare_doubles);
   for (size_t i = 0; i < 6; i++) assert_true(values[i] == sorted[i]);
   for (size_t i = 6; i < 9; i++) assert_true(isnan(values[i]));
+}
+
+/* Of some special numbers and of normal, rounded and positive ones, in numbers that are sorted in
+ * either way. */
+static void doubles_are_sorted_as_by_qsort(void **state)
+{
+  (void)state;
+  enum { MOST = 3000, KINDS = 5 };
+  static double values[MOST], wanted[MOST];
+  const double special[] = {INFINITY, -INFINITY, DBL_MAX, -DBL_MAX, DBL_TRUE_MIN, 0, NAN, -0.0};
+  struct gpnn_rng rng;
+  gpnn_rng_init(&rng, 1, GPNN_RNG_TEST);
+  for (size_t n = 0; n < MOST; n = 2 * n + 1)
+    for (int kind = 0; kind < KINDS; kind++) {
+      for (size_t i = 0; i < n; i++) {
+        double z = gpnn_rng_normal(&rng);
+        values[i] = kind == 1 ? rint(z) + 0.5 : kind == 2 ? exp(300 * z) : kind == 3 ? 7 : z;
+      }
+      /* With the last two, which keys cannot tell from others, in the last kind. */
+      for (size_t i = 0; i < (kind < KINDS - 1 ? 6 : 8) && 3 * i < n; i++)
+        values[3 * i] = special[i];
+      memcpy(wanted, values, sizeof wanted);
+      qsort(wanted, n, sizeof *wanted, gpnn_compare_doubles);
+      gpnn_sort_doubles(n, values);
+      assert_memory_equal(values, wanted, n * sizeof *values);
+    }
 }
 
 static void doubles_that_are_equal_compare_as_equal(void **state)
@@ -63,6 +93,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(doubles_ascend_with_nan_last),
+      cmocka_unit_test(doubles_are_sorted_as_by_qsort),
       cmocka_unit_test(doubles_that_are_equal_compare_as_equal),
       cmocka_unit_test(integers_at_the_ends_of_their_range_keep_their_order),
       cmocka_unit_test(strings_are_compared_byte_by_byte),

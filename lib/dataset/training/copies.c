@@ -46,7 +46,7 @@ struct grains {
 double gpnn_training_grain(size_t n_rows, size_t n, double *values)
 {
   static const double share = 1e-7, apart = 0.1;
-  qsort(values, n, sizeof *values, gpnn_compare_doubles);
+  gpnn_sort_doubles(n, values);
   return n == 0 ? 0 : fmin(share, apart / (double)n_rows) * (values[3 * n / 4] - values[n / 4]);
 }
 
@@ -346,7 +346,7 @@ static enum gpnn_status find_step(const struct gpnn_training *training, double *
     value[present] = y[i * (training->n / n) * training->width];
     present += isnan(value[present]) ? 0 : 1;
   }
-  qsort(value, present, sizeof *value, gpnn_compare_doubles);
+  gpnn_sort_doubles(present, value);
   *step = DBL_MAX;
   for (size_t i = 1; i < present; i++)
     if (value[i] > value[i - 1]) *step = fmin(*step, value[i] - value[i - 1]);
