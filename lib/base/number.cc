@@ -72,21 +72,27 @@ template <class Word> uint64_t load(const char *s)
   return word;
 }
 
-// The 'length' (1 to 16) characters from 's' on: digits as 0 to 9, anything else as more than 9.
-words load_digits(const char *s, size_t length)
+constexpr uint64_t zeros = every_byte('0');
+
+// The 'length' (1 to 8) characters from 's' on: digits as 0 to 9, anything else as more than 9.
+uint64_t load_eight(const char *s, size_t length)
 {
-  constexpr uint64_t zeros = every_byte('0');
   const char *end = s + length;
-  if (length > 8)
-    return {(load<uint64_t>(s) ^ zeros) << (8 * (16 - length)), load<uint64_t>(end - 8) ^ zeros};
-  if (length == 8) return {0, load<uint64_t>(s) ^ zeros};
+  if (length == 8) return load<uint64_t>(s) ^ zeros;
   uint64_t bytes;
   if (length >= 4)
     bytes = load<uint32_t>(s) | load<uint32_t>(end - 4) << (8 * (length - 4));
   else
     bytes = load<uint8_t>(s) | load<uint8_t>(s + length / 2) << (8 * (length / 2)) |
             load<uint8_t>(end - 1) << (8 * (length - 1));
-  return {0, (bytes ^ zeros) << (8 * (8 - length))};
+  return (bytes ^ zeros) << (8 * (8 - length));
+}
+
+// The same of 9 to 16 characters.
+words load_digits(const char *s, size_t length)
+{
+  return {(load<uint64_t>(s) ^ zeros) << (8 * (16 - length)),
+          load<uint64_t>(s + length - 8) ^ zeros};
 }
 
 // The highest bit of the first byte that holds a point, or 0 if none does.
@@ -150,7 +156,7 @@ double with_sign(double size, bool negative)
 // read_short() of 'length' (1 to 8) characters without a sign.
 bool read_eight(const char *text, size_t length, double &size)
 {
-  uint64_t digits = load_digits(text, length).right, point = find_point(digits);
+  uint64_t digits = load_eight(text, length), point = find_point(digits);
   size_t decimals = 0;
   if (point != 0) {
     decimals = 7 - static_cast<size_t>(__builtin_ctzll(point)) / 8;
