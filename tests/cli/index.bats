@@ -411,3 +411,33 @@ gpnn-index: wild.tsv: if so,
   gpnn-predict mixed.gpi -p p.par new.csv 2>err.txt >new.tsv
   grep -q '2 ' err.txt # unseen
 }
+
+@test "lines that several threads read make the same index as records of one, and the same messages" {
+  make_table 7000 3 0 , >plain.csv
+  # Quotes, blank lines and line ends keep their batches from being read by lines, from the second on.
+  awk -F , -v OFS=, 'NR % 2500 == 0 { $2 = "\"" $2 "\"" } { print } NR == 3500 { print "" }' plain.csv >quoted.csv
+  sed 's/$/\r/' plain.csv >crlf.csv
+  gpnn-index -q -j 1 -o plain.gpi plain.csv
+  for j in 1 3; do
+    for table in plain quoted crlf; do
+      gpnn-index -q -j $j -o other.gpi $table.csv
+      cmp other.gpi plain.gpi
+      gpnn-index -q -j $j -o other.gpi - < <(cat $table.csv)
+      cmp other.gpi plain.gpi
+    done
+  done
+  awk -F , -v OFS=, 'NR == 4001 { $1 = "oops" } NR == 5001 { $0 = $0 ",1" } { print }' plain.csv >bad.csv
+  sed '5001d; 4001d' plain.csv >good.csv
+  gzip <plain.csv | head -c 60000 >cut.gz
+  gpnn-index -q -j 1 -o good.gpi good.csv
+  for j in 1 3; do
+    ! gpnn-index -j $j -o other.gpi bad.csv 2>err.txt
+    grep -q '"oops" (line 4001)' err.txt
+    grep -q 'the first on line 5001' err.txt
+    gpnn-index -j $j --skip-bad -o other.gpi bad.csv 2>err.txt
+    grep -q 'not a number in 1 row, as "oops" (line 4001)' err.txt
+    gpnn-info other.gpi | grep -q $'^skipped-rows\t2'
+    cmp <(gpnn-info other.gpi | grep -E '^(input|target)') <(gpnn-info good.gpi | grep -E '^(input|target)')
+    assert_fails 1 'cut.gz: the gzip data are truncated' gpnn-index -j $j -o other.gpi cut.gz
+  done
+}
