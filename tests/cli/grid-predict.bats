@@ -112,7 +112,7 @@ assert_close() {
   [[ $(predict --seed 2 --samples 3 "${options[@]}") != "$(cat one.tsv)" ]]
 }
 
-@test "draws at the default tolerance are those of the exact solution" {
+@test "draws at the default tolerance are close to those of the exact solution" {
   use
   for precond in auto none; do
     options=(--latent --engine latent --variance exact --precond "$precond" --samples 50 --complete)
@@ -122,10 +122,12 @@ assert_close() {
       NR > 1 {
         for (i = 6; i <= NF / 2; i++) {
           off = ($i - $(i + NF / 2)) / $5
-          if (off > 0.005 || off < -0.005) { print NR, i, off; exit bad = 1 }
+          sum += off * off
+          n++
+          if (off > 0.2 || off < -0.2) { print NR, i, off; exit bad = 1 }
         }
       }
-      END { exit bad || NR < 50 || NF != 110 }'
+      END { print sqrt(sum / n); exit bad || NR < 50 || NF != 110 || sum > n * 0.03 ^ 2 }'
   done
 }
 

@@ -184,6 +184,64 @@ static void the_choice_is_that_of_least_work(void **state)
   lattice_free(&l);
 }
 
+/* |b - A x| / |b| in the worst column, with exact products. */
+static double worst_residual(const struct gpnn_grid_system *system, const struct lattice *l,
+                             size_t columns, const double *b, const double *x)
+{
+  double *ax = gpnn_alloc(l->cells, columns, sizeof *ax), worst = 0;
+  assert_non_null(ax);
+  assert_ok(gpnn_grid_system_multiply(system, columns, x, ax, &err));
+  for (size_t c = 0; c < columns; c++) {
+    double off = 0, all = 0;
+    for (size_t i = 0; i < l->cells; i++) {
+      size_t at = lattice_at(l, columns, c, i);
+      off += (b[at] - ax[at]) * (b[at] - ax[at]);
+      all += b[at] * b[at];
+    }
+    worst = fmax(worst, sqrt(off / all));
+  }
+  free(ax);
+  return worst;
+}
+
+/* What they add to a residual is at most what is reported, and in a product without noise their
+ * eigenvalue. */
+static void negligible_eigenvectors_are_left_out_and_told(void **state)
+{
+  (void)state;
+  enum { COLUMNS = 5 };
+  const struct gpnn_grid_system_options options = {
+      .preconditioner = GPNN_GRID_PRECONDITION_EIGEN, .rank = 20, .tolerance = 0.05, .threads = 2};
+  const struct gpnn_cg_options cg = {.tolerance = 0.05, .most_iterations = 500, .threads = 2};
+  struct lattice l = lattice_make(2, (size_t[]){200, 30}, 0.3, 5, 79);
+  struct gpnn_grid_system *system = lattice_system(&l, &options);
+  const struct gpnn_grid_preconditioner_state *made = system->preconditioner;
+  assert_true(made->leading.rank > 0 && made->leading.rank < 200 * 30 / 2);
+  double *b = lattice_vectors(&l, COLUMNS, 3), *x = lattice_vectors(&l, COLUMNS, 4);
+  double *exact = lattice_vectors(&l, COLUMNS, 5), *y = lattice_vectors(&l, COLUMNS, 6);
+  struct gpnn_cg_report report;
+  assert_ok(gpnn_grid_system_solve(system, COLUMNS, b, x, &cg, &report, &err));
+  double residual = worst_residual(system, &l, COLUMNS, b, x);
+  assert_true(report.converged && residual <= report.residual && report.residual <= 0.15);
+  assert_ok(gpnn_grid_system_spread(system, 0, COLUMNS, b, exact, &err));
+  assert_ok(gpnn_grid_system_spread(system, 0.05, COLUMNS, b, y, &err));
+  double off = 0, all = 0;
+  for (size_t i = 0; i < l.cells * COLUMNS; i++) {
+    off += (y[i] - exact[i]) * (y[i] - exact[i]);
+    all += b[i] * b[i];
+  }
+  assert_true(off > 0 && sqrt(off / all) <= made->negligible);
+  /* A tighter tolerance is met exactly. */
+  assert_ok(gpnn_grid_system_spread(system, 0.02, COLUMNS, b, y, &err));
+  assert_memory_equal(y, exact, l.cells * COLUMNS * sizeof *y);
+  gpnn_grid_system_free(system);
+  lattice_free(&l);
+  free(b);
+  free(x);
+  free(y);
+  free(exact);
+}
+
 /* Fails unless solutions are the same bytes with 1, 3 and 8 threads. */
 static void check_threads(const struct lattice *l, struct gpnn_grid_system_options options)
 {
@@ -235,6 +293,7 @@ int main(void)
       cmocka_unit_test(rank_saves_iterations),
       cmocka_unit_test(little_memory_leaves_the_diagonal_of_blocks),
       cmocka_unit_test(the_choice_is_that_of_least_work),
+      cmocka_unit_test(negligible_eigenvectors_are_left_out_and_told),
       cmocka_unit_test(names_and_ranks_are_told),
       cmocka_unit_test(threads_do_not_change_solutions),
   };

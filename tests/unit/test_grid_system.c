@@ -14,7 +14,7 @@ static void check_products(const struct lattice *l, size_t columns)
   assert_int_equal(gpnn_grid_system_outer(system), l->n[0]);
   assert_int_equal(gpnn_grid_system_inner(system), l->cells / l->n[0]);
   assert_ok(gpnn_grid_system_multiply(system, columns, x, y, &err));
-  assert_ok(gpnn_grid_system_spread(system, columns, x, spread, &err));
+  assert_ok(gpnn_grid_system_spread(system, 0, columns, x, spread, &err));
   const double *noise = gpnn_grid_system_noise(system);
   for (size_t c = 0; c < columns; c++) {
     for (size_t i = 0; i < l->cells; i += 1 + l->cells / 200) {
@@ -257,7 +257,7 @@ static void nothing_is_solved_for_no_columns(void **state)
   assert_ok(gpnn_grid_system_solve(system, 0, NULL, NULL, &lattice_exactly, &report, &err));
   assert_true(report.converged && report.iterations == 0);
   assert_ok(gpnn_grid_system_multiply(system, 0, NULL, NULL, &err));
-  assert_ok(gpnn_grid_system_spread(system, 0, NULL, NULL, &err));
+  assert_ok(gpnn_grid_system_spread(system, 0, 0, NULL, NULL, &err));
   gpnn_grid_system_free(system);
   gpnn_grid_system_free(NULL);
   lattice_free(&l);

@@ -163,8 +163,7 @@ struct grid_model {
 
 struct gpnn_grid_posterior_options gpnn_grid_default_options(void)
 {
-  return (struct gpnn_grid_posterior_options){.tolerance = 1e-4,
-                                              .exact_tolerance = 1e-6,
+  return (struct gpnn_grid_posterior_options){.exact_tolerance = 1e-6,
                                               .most_iterations = 10000,
                                               .draws = 64,
                                               .keep_draws = true,

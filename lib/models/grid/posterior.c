@@ -179,7 +179,7 @@ static enum gpnn_status solve_mean(struct gpnn_grid_posterior *p, struct gpnn_er
       gpnn_grid_posterior_solve(p, gpnn_grid_exact_tolerance(p), 1, p->y, p->weights, err);
   if (status != GPNN_OK) return status;
   for (size_t i = 0; i < grid->n_cells; i++) p->alpha[i] = p->weights[grid->cell[i]];
-  return gpnn_grid_system_spread(p->system, 1, p->weights, p->mean, err);
+  return gpnn_grid_system_spread(p->system, 0, 1, p->weights, p->mean, err);
 }
 
 /* Vectors of all cells: values, weights and mean; and of draws, which are kept, what is solved. */
@@ -205,6 +205,7 @@ enum gpnn_status gpnn_grid_posterior_new(struct gpnn_grid_posterior **made,
   p->options = *options;
   p->report.converged = true;
   if (p->options.system.threads < 1) p->options.system.threads = 1;
+  if (p->options.tolerance == 0) p->options.tolerance = gpnn_grid_noise_tolerance(parameters);
   status = choose_engine(p, err);
   if (status == GPNN_OK) status = check_memory(p, err);
   if (status == GPNN_OK) status = prepare_levels(p, err);

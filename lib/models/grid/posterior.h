@@ -66,7 +66,8 @@ enum { GPNN_GRID_DENSE_CELLS = 5000 };
 struct gpnn_grid_posterior_options {
   enum gpnn_grid_engine engine;
   struct gpnn_grid_system_options system; /* the threads are those of everything */
-  double tolerance;                       /* > 0: relative residual of solves */
+  double tolerance;                       /* relative residual of solves; 0: by the noise, as
+                                             gpnn_grid_noise_tolerance() */
   double exact_tolerance; /* the same for means and exact variances, whose errors are divided by the
                              noise, if it is smaller; 0: the same */
   size_t most_iterations;

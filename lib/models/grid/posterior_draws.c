@@ -139,7 +139,8 @@ static enum gpnn_status solve_block(struct gpnn_grid_posterior *p, size_t b, dou
     start(p, b * p->width, columns, x);
     status = gpnn_grid_posterior_solve(p, p->options.tolerance, columns, rhs, x, err);
   }
-  if (status == GPNN_OK) status = gpnn_grid_system_spread(p->system, columns, x, rhs, err);
+  if (status == GPNN_OK)
+    status = gpnn_grid_system_spread(p->system, p->options.tolerance, columns, x, rhs, err);
   if (status == GPNN_OK) add_differences(p, columns, f, rhs, sum, squares);
   if (p->blocks != NULL)
     p->blocks[b] = x;

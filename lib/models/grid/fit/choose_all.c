@@ -22,9 +22,6 @@ enum { DRAWS = 16, COLUMNS = 1 + DRAWS, COMPARED_CELLS = 600, FEWEST_CELLS = 100
 /* About how many observed cells a part has at most, of how many sites if times are many. */
 enum { MOST_CELLS = 12000, USUAL_SITES = 128, MOST_ITERATIONS = 1000 };
 
-/* The residual of solutions, in deviations of the noise. */
-static const double least_tolerance = 1e-6, most_tolerance = 0.01, noise_share = 0.03;
-
 /* ---- a part of the grid ---------------------------------------------------------------------- */
 
 /* Levels near a random one, with all cells observed there.  Levels are as the kernels see them, and
@@ -188,20 +185,11 @@ static void release_part(struct part *part)
 
 /* ---- predictions from all of it -------------------------------------------------------------- */
 
-static double tolerance_of(const struct gpnn_parameters *parameters)
-{
-  double noise = parameters->covariance.noise;
-  for (size_t i = 0; i < parameters->grid.n_noise; i++)
-    noise = i == 0 ? parameters->grid.noise[0] : fmin(noise, parameters->grid.noise[i]);
-  double share = noise / (noise + parameters->covariance.kernelscale);
-  return fmax(least_tolerance, fmin(most_tolerance, noise_share * sqrt(share)));
-}
-
 /* Solves for the targets, and for draws of them: 'x' is padded. */
 static enum gpnn_status solve(const struct part *part, uint64_t seed, int threads, double *x,
                               struct gpnn_cg_report *report, struct gpnn_error *err)
 {
-  double tolerance = tolerance_of(&part->parameters);
+  double tolerance = gpnn_grid_noise_tolerance(&part->parameters);
   const struct gpnn_grid_estimate_options options = {
       .estimator = GPNN_GRID_ESTIMATOR_PATHWISE,
       .probes = DRAWS,

@@ -370,14 +370,19 @@ static void project(void *context, size_t thread, size_t outer)
   }
 }
 
+void gpnn_grid_cells_project(const struct gpnn_grid_cells *cells, size_t columns, const double *x,
+                             double *y, int threads)
+{
+  struct mask m = {.cells = cells, .columns = columns, .x = x, .y = y};
+  size_t chunk = 1 + 100000 / (columns * cells->inner + 1);
+  gpnn_threads_each(threads, cells->outer, chunk, project, &m);
+}
+
 enum gpnn_status gpnn_grid_cells_multiply(const struct gpnn_grid_cells *cells, size_t columns,
                                           const double *x, double *y, double *scratch, int threads,
                                           struct gpnn_error *err)
 {
   enum gpnn_status status = gpnn_grid_cells_spread(cells, columns, x, y, scratch, threads, err);
-  if (status != GPNN_OK) return status;
-  struct mask m = {.cells = cells, .columns = columns, .x = x, .y = y};
-  size_t chunk = 1 + 100000 / (columns * cells->inner + 1);
-  gpnn_threads_each(threads, cells->outer, chunk, project, &m);
-  return GPNN_OK;
+  if (status == GPNN_OK) gpnn_grid_cells_project(cells, columns, x, y, threads);
+  return status;
 }

@@ -169,56 +169,23 @@ static void blocks_apply(const struct gpnn_grid_blocks *blocks, size_t columns, 
 
 /* ---- eigenvectors ------------------------------------------------------------------------- */
 
-/* The preconditioner B + F F' with the blocks B and F = sqrt(value) x eigenvector at the observed
- * cells, for the pairs of eigenvectors of K_S and K_T with the largest products.  Those of the
- * first count[j] of K_S with that of number j of K_T are pairs first[j] to first[j + 1] - 1. */
+/* The preconditioner B + F F' with the blocks B and the pairs F. */
 struct gpnn_grid_eigen {
-  size_t p, q;
-  size_t rank;   /* pairs */
-  size_t used;   /* eigenvectors of K_T that occur: the first ones */
-  size_t widest; /* eigenvectors of K_S that occur: count[0] */
-  size_t *count; /* owned; used: never growing */
-  size_t *first; /* owned; used + 1 */
-  double *root;  /* owned; rank: the roots of the products */
-  double *outer; /* owned; widest by p: eigenvectors of K_S */
-  double *inner; /* owned; used by q: eigenvectors of K_T */
+  struct gpnn_grid_pairs pairs;
   struct gpnn_grid_blocks blocks;
   double *factor; /* owned; rank by rank, row-major: the lower triangle L of L L' = I + F' B^-1 F */
-  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
 };
 
 void gpnn_grid_eigen_free(struct gpnn_grid_eigen *eigen)
 {
   if (eigen == NULL) return;
-  free(eigen->count);
-  gpnn_arrays_free(eigen->arrays);
+  gpnn_grid_pairs_release(&eigen->pairs);
   free(eigen->factor);
   blocks_release(&eigen->blocks);
   free(eigen);
 }
 
-/* ---- choosing pairs ----------------------------------------------------------------------- */
-
-size_t gpnn_grid_take_pairs(const struct gpnn_grid_spectrum *outer,
-                            const struct gpnn_grid_spectrum *inner, size_t n, size_t *count,
-                            double *left, double *next)
-{
-  for (size_t taken = 0;; taken++) {
-    size_t best = 0;
-    *next = 0;
-    for (size_t j = 0; j < inner->n; j++) {
-      double value = count[j] < outer->n ? outer->values[count[j]] * inner->values[j] : 0;
-      if (value > *next) {
-        *next = value;
-        best = j;
-      }
-      if (count[j] == 0) break; /* later ones have smaller products yet */
-    }
-    if (taken == n || *next <= 0) return taken;
-    count[best]++;
-    *left -= *next;
-  }
-}
+/* ---- what pairs leave --------------------------------------------------------------------- */
 
 /* What the pairs leave of each block: its weight of the eigenvector 'k' of K_T is value k of K_T
  * times what the eigenvectors of K_S from count[k] on give to the level. */
@@ -243,35 +210,13 @@ static double *left_over(const struct gpnn_grid_spectrum *outer,
   return weight;
 }
 
-/* Copies what the preconditioner keeps of the eigenvectors. */
-static enum gpnn_status keep_vectors(struct gpnn_grid_eigen *eigen,
-                                     const struct gpnn_grid_spectrum *outer,
-                                     const struct gpnn_grid_spectrum *inner, struct gpnn_error *err)
-{
-  while (eigen->used < inner->n && eigen->count[eigen->used] > 0) eigen->used++;
-  eigen->widest = eigen->count[0];
-  eigen->arrays = GPNN_ARRAYS(GPNN_ARRAY(eigen->first, eigen->used + 1, 1),
-                              GPNN_ARRAY(eigen->root, eigen->rank, 1),
-                              GPNN_ARRAY(eigen->outer, eigen->widest, eigen->p),
-                              GPNN_ARRAY(eigen->inner, eigen->used, eigen->q));
-  if (eigen->arrays == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
-  memcpy(eigen->outer, outer->vectors, eigen->widest * eigen->p * sizeof *eigen->outer);
-  memcpy(eigen->inner, inner->vectors, eigen->used * eigen->q * sizeof *eigen->inner);
-  for (size_t j = 0; j < eigen->used; j++) {
-    eigen->first[j + 1] = eigen->first[j] + eigen->count[j];
-    for (size_t i = 0; i < eigen->count[j]; i++)
-      eigen->root[eigen->first[j] + i] = sqrt(outer->values[i] * inner->values[j]);
-  }
-  return GPNN_OK;
-}
-
 /* ---- the small system --------------------------------------------------------------------- */
 
 /* How many eigenvectors of K_T the blocks are applied to at once: 16, or as many as take about 32
  * MiB, at least one. */
 static size_t vectors_together(const struct gpnn_grid_eigen *e)
 {
-  size_t n = ((size_t)1 << 22) / (e->p * e->q);
+  size_t n = ((size_t)1 << 22) / (e->pairs.p * e->pairs.q);
   return n > 16 ? 16 : n + (n == 0);
 }
 
@@ -291,24 +236,26 @@ static enum gpnn_status form_pair(const struct forming *f, size_t j, size_t k, s
                                   struct gpnn_error *err)
 {
   struct gpnn_grid_eigen *e = f->eigen;
-  const double *weight = f->weight + j % f->together * e->used + k;
-  for (size_t i = 0; i < e->count[j]; i++)
-    for (size_t s = 0; s < e->p; s++)
-      f->scaled[i * e->p + s] = e->outer[i * e->p + s] * weight[s * n_rows * e->used];
-  struct gpnn_grid_contraction c = {.left = e->count[j],
-                                    .d = e->p,
+  const double *weight = f->weight + j % f->together * e->pairs.used + k;
+  for (size_t i = 0; i < e->pairs.count[j]; i++)
+    for (size_t s = 0; s < e->pairs.p; s++)
+      f->scaled[i * e->pairs.p + s] =
+          e->pairs.outer[i * e->pairs.p + s] * weight[s * n_rows * e->pairs.used];
+  struct gpnn_grid_contraction c = {.left = e->pairs.count[j],
+                                    .d = e->pairs.p,
                                     .right = 1,
-                                    .n_to = e->count[k],
-                                    .k = e->outer,
-                                    .stride = e->p};
+                                    .n_to = e->pairs.count[k],
+                                    .k = e->pairs.outer,
+                                    .stride = e->pairs.p};
   enum gpnn_status status = gpnn_grid_contract(&c, f->scaled, f->product, f->threads, err);
   if (status != GPNN_OK) return status;
-  for (size_t i = 0; i < e->count[j]; i++) {
-    size_t row = e->first[j] + i;
-    double *to = e->factor + row * e->rank + e->first[k];
-    size_t n = j == k ? i + 1 : e->count[k];
+  for (size_t i = 0; i < e->pairs.count[j]; i++) {
+    size_t row = e->pairs.first[j] + i;
+    double *to = e->factor + row * e->pairs.rank + e->pairs.first[k];
+    size_t n = j == k ? i + 1 : e->pairs.count[k];
     for (size_t l = 0; l < n; l++)
-      to[l] = e->root[row] * e->root[e->first[k] + l] * f->product[i * e->count[k] + l];
+      to[l] = e->pairs.root[row] * e->pairs.root[e->pairs.first[k] + l] *
+              f->product[i * e->pairs.count[k] + l];
   }
   return GPNN_OK;
 }
@@ -318,12 +265,17 @@ static enum gpnn_status form_pair(const struct forming *f, size_t j, size_t k, s
 static enum gpnn_status form_rows(const struct forming *f, size_t first, struct gpnn_error *err)
 {
   struct gpnn_grid_eigen *e = f->eigen;
-  size_t n = e->used - first < f->together ? e->used - first : f->together;
-  for (size_t s = 0; s < e->p; s++)
-    memcpy(f->spread + s * n * e->q, e->inner + first * e->q, n * e->q * sizeof *f->spread);
+  size_t n = e->pairs.used - first < f->together ? e->pairs.used - first : f->together;
+  for (size_t s = 0; s < e->pairs.p; s++)
+    memcpy(f->spread + s * n * e->pairs.q, e->pairs.inner + first * e->pairs.q,
+           n * e->pairs.q * sizeof *f->spread);
   blocks_apply(&e->blocks, n, f->spread, f->applied, f->threads);
-  struct gpnn_grid_contraction c = {
-      .left = e->p * n, .d = e->q, .right = 1, .n_to = e->used, .k = e->inner, .stride = e->q};
+  struct gpnn_grid_contraction c = {.left = e->pairs.p * n,
+                                    .d = e->pairs.q,
+                                    .right = 1,
+                                    .n_to = e->pairs.used,
+                                    .k = e->pairs.inner,
+                                    .stride = e->pairs.q};
   enum gpnn_status status = gpnn_grid_contract(&c, f->applied, f->weight, f->threads, err);
   for (size_t j = first; j < first + n && status == GPNN_OK; j++)
     for (size_t k = 0; k <= j && status == GPNN_OK; k++) status = form_pair(f, j, k, n, err);
@@ -334,14 +286,14 @@ static enum gpnn_status form(struct gpnn_grid_eigen *e, int threads, struct gpnn
 {
   struct forming f = {.eigen = e, .threads = threads, .together = vectors_together(e)};
   enum gpnn_status status = GPNN_OK;
-  size_t width = e->p * f.together;
-  struct gpnn_arrays *arrays =
-      GPNN_ARRAYS(GPNN_ARRAY(f.spread, width, e->q), GPNN_ARRAY(f.applied, width, e->q),
-                  GPNN_ARRAY(f.weight, width, e->used), GPNN_ARRAY(f.scaled, e->widest, e->p),
-                  GPNN_ARRAY(f.product, e->widest, e->widest));
-  e->factor = gpnn_alloc(e->rank, e->rank, sizeof *e->factor);
+  size_t width = e->pairs.p * f.together;
+  struct gpnn_arrays *arrays = GPNN_ARRAYS(
+      GPNN_ARRAY(f.spread, width, e->pairs.q), GPNN_ARRAY(f.applied, width, e->pairs.q),
+      GPNN_ARRAY(f.weight, width, e->pairs.used), GPNN_ARRAY(f.scaled, e->pairs.widest, e->pairs.p),
+      GPNN_ARRAY(f.product, e->pairs.widest, e->pairs.widest));
+  e->factor = gpnn_alloc(e->pairs.rank, e->pairs.rank, sizeof *e->factor);
   if (arrays == NULL || e->factor == NULL) status = gpnn_fail_memory(err, MEMORY_FOR);
-  for (size_t j = 0; j < e->used && status == GPNN_OK; j += f.together)
+  for (size_t j = 0; j < e->pairs.used && status == GPNN_OK; j += f.together)
     status = form_rows(&f, j, err);
   gpnn_arrays_free(arrays);
   return status;
@@ -350,8 +302,8 @@ static enum gpnn_status form(struct gpnn_grid_eigen *e, int threads, struct gpnn
 /* Row-major and lower is column-major and upper, as LAPACK sees it. */
 static enum gpnn_status factor(struct gpnn_grid_eigen *e, struct gpnn_error *err)
 {
-  int rank = (int)e->rank;
-  for (size_t i = 0; i < e->rank; i++) e->factor[i * e->rank + i] += 1;
+  int rank = (int)e->pairs.rank;
+  for (size_t i = 0; i < e->pairs.rank; i++) e->factor[i * e->pairs.rank + i] += 1;
   if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', rank, e->factor, rank) != 0)
     return gpnn_fail(err, GPNN_ENUMERIC, "the noise is too small for the equations of a grid");
   return GPNN_OK;
@@ -364,16 +316,15 @@ static enum gpnn_status make(struct gpnn_grid_eigen *e, const struct gpnn_grid_c
                              struct gpnn_error *err)
 {
   double left = 0, next;
-  e->p = cells->outer;
-  e->q = cells->inner;
-  e->count = gpnn_alloc(e->q, 1, sizeof *e->count);
-  if (e->count == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
-  e->rank = gpnn_grid_take_pairs(outer, inner, plan->rank, e->count, &left, &next);
-  enum gpnn_status status = keep_vectors(e, outer, inner, err);
-  if (status != GPNN_OK) return status;
-  double *weight = left_over(outer, inner, e->count);
-  if (weight == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
-  status = blocks_make(&e->blocks, cells, inner, weight, plan->diagonal, threads, err);
+  size_t *count = gpnn_alloc(inner->n, 1, sizeof *count);
+  if (count == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
+  (void)gpnn_grid_take_pairs(outer, inner, plan->rank, count, &left, &next);
+  enum gpnn_status status = gpnn_grid_pairs_keep(&e->pairs, outer, inner, count, err);
+  double *weight = status == GPNN_OK ? left_over(outer, inner, count) : NULL;
+  if (status == GPNN_OK && weight == NULL) status = gpnn_fail_memory(err, MEMORY_FOR);
+  free(count);
+  if (status == GPNN_OK)
+    status = blocks_make(&e->blocks, cells, inner, weight, plan->diagonal, threads, err);
   free(weight);
   if (status == GPNN_OK) status = form(e, threads, err);
   return status == GPNN_OK ? factor(e, err) : status;
@@ -396,13 +347,13 @@ gpnn_grid_eigen_new(struct gpnn_grid_eigen **made, const struct gpnn_grid_cells 
 
 size_t gpnn_grid_eigen_bytes(const struct gpnn_grid_eigen *e)
 {
-  size_t blocks = e->p * e->q * (e->blocks.diagonal ? 1 : e->q);
-  return (e->rank * e->rank + e->widest * e->p + blocks) * sizeof(double);
+  size_t blocks = e->pairs.p * e->pairs.q * (e->blocks.diagonal ? 1 : e->pairs.q);
+  return (e->pairs.rank * e->pairs.rank + e->pairs.widest * e->pairs.p + blocks) * sizeof(double);
 }
 
 size_t gpnn_grid_eigen_rank(const struct gpnn_grid_eigen *eigen)
 {
-  return eigen->rank;
+  return eigen->pairs.rank;
 }
 
 /* ---- applying ----------------------------------------------------------------------------- */
@@ -420,83 +371,41 @@ static void solve_small(void *context, size_t thread, size_t piece)
 {
   const struct small *s = context;
   size_t first = piece * SMALL_COLUMNS, rest = s->columns - first;
-  int n = (int)(rest < SMALL_COLUMNS ? rest : SMALL_COLUMNS), rank = (int)s->eigen->rank;
+  int n = (int)(rest < SMALL_COLUMNS ? rest : SMALL_COLUMNS), rank = (int)s->eigen->pairs.rank;
   (void)thread;
+  if (s->columns == 1) { /* which the BLAS would copy the factor for */
+    cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, rank, s->eigen->factor, rank,
+                s->u, 1);
+    cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, rank, s->eigen->factor, rank,
+                s->u, 1);
+    return;
+  }
   cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, rank, n, 1,
               s->eigen->factor, rank, s->u + first, (int)s->columns);
   cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, rank, n, 1,
               s->eigen->factor, rank, s->u + first, (int)s->columns);
 }
 
-static void scale_roots(const struct gpnn_grid_eigen *e, size_t columns, double *u)
-{
-  for (size_t r = 0; r < e->rank; r++)
-    for (size_t c = 0; c < columns; c++) u[r * columns + c] *= e->root[r];
-}
-
-/* u = F' x, with 'turned' for used by p by columns. */
-static enum gpnn_status project(const struct gpnn_grid_eigen *e, size_t columns, const double *x,
-                                double *u, double *turned, int threads, struct gpnn_error *err)
-{
-  struct gpnn_grid_contraction inner = {
-      .left = e->used, .d = e->q, .right = 1, .n_to = e->p * columns, .k = x, .stride = e->q};
-  enum gpnn_status status = gpnn_grid_contract(&inner, e->inner, turned, threads, err);
-  for (size_t j = 0; j < e->used && status == GPNN_OK; j++) {
-    struct gpnn_grid_contraction outer = {
-        .left = 1, .d = e->p, .right = columns, .n_to = e->count[j], .k = e->outer, .stride = e->p};
-    status = gpnn_grid_contract(&outer, turned + j * e->p * columns, u + e->first[j] * columns,
-                                threads, err);
-  }
-  scale_roots(e, columns, u);
-  return status;
-}
-
-/* y = F u, whatever it is where nothing was observed. */
-static enum gpnn_status expand(const struct gpnn_grid_eigen *e, size_t columns, double *u,
-                               double *y, double *turned, int threads, struct gpnn_error *err)
-{
-  enum gpnn_status status = GPNN_OK;
-  scale_roots(e, columns, u);
-  for (size_t j = 0; j < e->used && status == GPNN_OK; j++) {
-    struct gpnn_grid_contraction outer = {.left = 1,
-                                          .d = e->count[j],
-                                          .right = columns,
-                                          .n_to = e->p,
-                                          .k = e->outer,
-                                          .stride = e->p,
-                                          .transposed = true};
-    status = gpnn_grid_contract(&outer, u + e->first[j] * columns, turned + j * e->p * columns,
-                                threads, err);
-  }
-  struct gpnn_grid_contraction inner = {.left = 1,
-                                        .d = e->used,
-                                        .right = e->q,
-                                        .n_to = e->p * columns,
-                                        .k = turned,
-                                        .stride = e->p * columns,
-                                        .transposed = true};
-  return status == GPNN_OK ? gpnn_grid_contract(&inner, e->inner, y, threads, err) : status;
-}
-
 size_t gpnn_grid_eigen_scratch(const struct gpnn_grid_eigen *e, size_t columns)
 {
-  return columns * (e->p * e->q + e->used * e->p + e->rank);
+  return columns * e->pairs.p * e->pairs.q + gpnn_grid_pairs_scratch(&e->pairs, columns);
 }
 
 enum gpnn_status gpnn_grid_eigen_apply(const struct gpnn_grid_eigen *e, size_t columns,
                                        const double *x, double *y, double *scratch, int threads,
                                        struct gpnn_error *err)
 {
-  size_t size = e->p * columns * e->q;
-  double *turned = scratch + size, *u = turned + e->used * e->p * columns;
+  size_t size = e->pairs.p * columns * e->pairs.q;
+  double *turned = scratch + size, *u = turned + e->pairs.used * e->pairs.p * columns;
   threads = gpnn_blas_claim(threads);
   if (threads == 0) return gpnn_fail_memory(err, GPNN_BLAS_ROOM);
   blocks_apply(&e->blocks, columns, x, scratch, threads);
-  enum gpnn_status status = project(e, columns, scratch, u, turned, threads, err);
+  enum gpnn_status status =
+      gpnn_grid_pairs_project(&e->pairs, columns, scratch, u, turned, threads, err);
   if (status != GPNN_OK) return status;
   struct small small = {.eigen = e, .columns = columns, .u = u};
   gpnn_threads_each(threads, (columns + SMALL_COLUMNS - 1) / SMALL_COLUMNS, 1, solve_small, &small);
-  status = expand(e, columns, u, scratch, turned, threads, err);
+  status = gpnn_grid_pairs_expand(&e->pairs, columns, u, scratch, turned, threads, err);
   if (status != GPNN_OK) return status;
   for (size_t i = 0; i < size; i++) scratch[i] = x[i] - scratch[i];
   blocks_apply(&e->blocks, columns, scratch, y, threads);

@@ -21,11 +21,24 @@ static double right_hand_sides(const struct gpnn_grid_system_options *options)
   return options->columns > 0 ? (double)options->columns : 64;
 }
 
-/* Conjugate gradients at a condition number need about so many iterations (16.48). */
-static double iterations(double condition, const struct gpnn_grid_system_options *options)
+size_t gpnn_grid_shared_columns(const struct gpnn_grid_cells *cells)
+{
+  enum { MOST = 64, LEVELS_FOR_EACH = 16 };
+  size_t levels = 0;
+  for (size_t a = 0; a < cells->n_factors; a++) levels += cells->n[a];
+  levels /= LEVELS_FOR_EACH;
+  return levels > MOST ? MOST : levels + (levels == 0);
+}
+
+/* Conjugate gradients at a condition number need about so many iterations (16.48), and fewer where
+ * columns share their directions (16.76). */
+static double iterations(const struct gpnn_grid_cells *cells, double condition,
+                         const struct gpnn_grid_system_options *options)
 {
   double tolerance = options->tolerance > 0 ? options->tolerance : 0.01;
-  return ceil(sqrt(condition) / 2 * log(2 / tolerance));
+  size_t shared = gpnn_grid_shared_columns(cells);
+  double sharing = fmin(right_hand_sides(options), (double)shared);
+  return ceil(sqrt(condition) / 2 * log(2 / tolerance) / (1 + log2(sharing) / 4));
 }
 
 double gpnn_grid_mean_noise(const struct gpnn_grid_cells *cells)
@@ -45,19 +58,30 @@ double gpnn_grid_product_operations(const struct gpnn_grid_cells *cells)
   return 2 * size * sum;
 }
 
+double gpnn_grid_negligible(const struct gpnn_grid_cells *cells, double tolerance)
+{
+  double noise = gpnn_grid_mean_noise(cells), variance = 1;
+  for (size_t a = 0; a < cells->n_factors; a++) {
+    double sum = 0;
+    for (size_t i = 0; i < cells->n[a]; i++) sum += cells->k[a][i * cells->n[a] + i];
+    variance *= sum / (double)cells->n[a];
+  }
+  return tolerance / 2 * sqrt(noise * (noise + variance));
+}
+
 /* What making and using 'rank' pairs costs, all right-hand sides together. */
-static double eigen_operations(const struct gpnn_grid_cells *cells, double rank, double used,
-                               bool diagonal, double iterations, double columns)
+static double eigen_operations(const struct gpnn_grid_cells *cells, double product, double rank,
+                               double used, bool diagonal, double iterations, double columns)
 {
   double p = (double)cells->outer, q = (double)cells->inner, block = diagonal ? 1 : q;
   double once = p * rank * rank + rank * rank * rank / 3 + 2 * p * q * block * block;
   double each = 4 * p * rank + 2 * rank * rank + 4 * p * q * block + 4 * p * q * used;
-  return once + columns * iterations * (gpnn_grid_product_operations(cells) + each);
+  return once + columns * iterations * (product + each);
 }
 
 /* Walks up the ranks with what is left of the trace and the largest product that is left. */
 static void try_ranks(const struct gpnn_grid_cells *cells, const struct gpnn_grid_spectrum *outer,
-                      const struct gpnn_grid_spectrum *inner,
+                      const struct gpnn_grid_spectrum *inner, double product,
                       const struct gpnn_grid_system_options *options, size_t *count,
                       struct gpnn_grid_eigen_plan *plan)
 {
@@ -77,8 +101,9 @@ static void try_ranks(const struct gpnn_grid_cells *cells, const struct gpnn_gri
     double left = fmax(trace, 0) / size;
     /* The blocks have most of what is left, but not evenly: an eighth of it is seen to help. */
     double condition = (noise + left + next) / (noise + left / 8);
-    double cost = eigen_operations(cells, (double)rank, (double)used, plan->diagonal,
-                                   iterations(condition, options), right_hand_sides(options));
+    double cost =
+        eigen_operations(cells, product, (double)rank, (double)used, plan->diagonal,
+                         iterations(cells, condition, options), right_hand_sides(options));
     if (cost < least) {
       least = cost;
       plan->rank = rank;
@@ -90,7 +115,7 @@ static void try_ranks(const struct gpnn_grid_cells *cells, const struct gpnn_gri
 
 enum gpnn_status gpnn_grid_plan_eigen(const struct gpnn_grid_cells *cells,
                                       const struct gpnn_grid_spectrum *outer,
-                                      const struct gpnn_grid_spectrum *inner,
+                                      const struct gpnn_grid_spectrum *inner, double product,
                                       const struct gpnn_grid_system_options *options,
                                       struct gpnn_grid_eigen_plan *plan, struct gpnn_error *err)
 {
@@ -99,7 +124,7 @@ enum gpnn_status gpnn_grid_plan_eigen(const struct gpnn_grid_cells *cells,
   if (plan->rank > 0) return GPNN_OK;
   size_t *count = gpnn_alloc(inner->n, 1, sizeof *count);
   if (count == NULL) return gpnn_fail_memory(err, "for the preconditioner of a grid");
-  try_ranks(cells, outer, inner, options, count, plan);
+  try_ranks(cells, outer, inner, product, options, count, plan);
   free(count);
   return GPNN_OK;
 }
@@ -147,7 +172,7 @@ enum gpnn_grid_preconditioner gpnn_grid_plan_kind(const struct gpnn_grid_cells *
   double product = gpnn_grid_product_operations(cells), noise = gpnn_grid_mean_noise(cells),
          sizes = 0;
   double holes = p * q - (double)cells->n_observed;
-  double plain = m * product * iterations(1 + largest_row(cells) / noise, options);
+  double plain = m * product * iterations(cells, 1 + largest_row(cells) / noise, options);
   for (size_t a = 0; a < cells->n_factors; a++) sizes += decomposition((double)cells->n[a]);
   /* Besides its own two products for each of an iteration. */
   double grid = sizes + 3 * m * product * (holes + 1);

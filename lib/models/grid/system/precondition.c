@@ -240,9 +240,38 @@ void gpnn_grid_precondition_free(struct gpnn_grid_preconditioner_state *state)
 {
   if (state == NULL) return;
   gpnn_grid_eigen_free(state->eigen);
+  gpnn_grid_pairs_release(&state->leading);
   full_free(state->full);
   pivoted_free(state->pivoted);
   free(state);
+}
+
+/* The pairs that solutions to the tolerance of the options see, if products with them alone take
+ * clearly less: their number of operations, or those of a product. */
+static enum gpnn_status find_leading(struct gpnn_grid_preconditioner_state *state,
+                                     const struct gpnn_grid_cells *cells,
+                                     const struct gpnn_grid_spectrum *outer,
+                                     const struct gpnn_grid_spectrum *inner,
+                                     const struct gpnn_grid_system_options *options,
+                                     double *operations, struct gpnn_error *err)
+{
+  const double worthwhile = 0.7;
+  double p = (double)cells->outer, q = (double)cells->inner, used = 0;
+  double least = gpnn_grid_negligible(cells, options->tolerance);
+  *operations = gpnn_grid_product_operations(cells);
+  size_t *count = gpnn_alloc(inner->n, 1, sizeof *count);
+  if (count == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
+  size_t n = gpnn_grid_pairs_from(outer, inner, least, count);
+  for (size_t j = 0; j < inner->n && count[j] > 0; j++) used++;
+  double leading = gpnn_grid_pairs_operations(p, q, (double)n, used);
+  enum gpnn_status status = GPNN_OK;
+  if (n > 0 && leading < worthwhile * *operations) {
+    *operations = leading;
+    state->negligible = least;
+    status = gpnn_grid_pairs_keep(&state->leading, outer, inner, count, err);
+  }
+  free(count);
+  return status;
 }
 
 static enum gpnn_status make_eigen(struct gpnn_grid_preconditioner_state *state,
@@ -252,9 +281,13 @@ static enum gpnn_status make_eigen(struct gpnn_grid_preconditioner_state *state,
 {
   struct gpnn_grid_spectrum outer = {0}, inner = {0};
   struct gpnn_grid_eigen_plan plan;
+  double product = 0;
   enum gpnn_status status = gpnn_grid_decompose(&outer, cells->n[0], cells->k[0], err);
   if (status == GPNN_OK) status = gpnn_grid_decompose_inner(&inner, cells, err);
-  if (status == GPNN_OK) status = gpnn_grid_plan_eigen(cells, &outer, &inner, options, &plan, err);
+  if (status == GPNN_OK)
+    status = find_leading(state, cells, &outer, &inner, options, &product, err);
+  if (status == GPNN_OK)
+    status = gpnn_grid_plan_eigen(cells, &outer, &inner, product, options, &plan, err);
   if (status == GPNN_OK)
     status =
         gpnn_grid_eigen_new(&state->eigen, cells, &outer, &inner, &plan, options->threads, err);
@@ -262,7 +295,8 @@ static enum gpnn_status make_eigen(struct gpnn_grid_preconditioner_state *state,
   gpnn_grid_spectrum_release(&inner);
   if (status != GPNN_OK) return status;
   state->rank = gpnn_grid_eigen_rank(state->eigen);
-  state->bytes = gpnn_grid_eigen_bytes(state->eigen);
+  state->bytes = gpnn_grid_eigen_bytes(state->eigen) +
+                 state->leading.widest * state->leading.p * sizeof(double);
   return GPNN_OK;
 }
 

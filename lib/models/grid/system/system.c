@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "linalg/block_cg.h"
 #include "models/grid/system/system_private.h"
 
 #define MEMORY_FOR "for the covariance of a grid"
@@ -98,15 +99,36 @@ const char *gpnn_grid_system_preconditioner(const struct gpnn_grid_system *syste
 
 /* ---- products ----------------------------------------------------------------------------- */
 
-enum gpnn_status gpnn_grid_system_spread(const struct gpnn_grid_system *system, size_t columns,
-                                         const double *x, double *y, struct gpnn_error *err)
+/* The leading pairs of eigenvectors, if a product with them alone is as exact as the tolerance. */
+static const struct gpnn_grid_pairs *pairs_for(const struct gpnn_grid_system *system,
+                                               double tolerance)
+{
+  const struct gpnn_grid_preconditioner_state *state = system->preconditioner;
+  bool suffice = state->leading.rank > 0 &&
+                 state->negligible <= gpnn_grid_negligible(&system->reduced, tolerance);
+  return suffice ? &state->leading : NULL;
+}
+
+/* Whether all levels stay. */
+static bool is_whole(const struct gpnn_grid_system *system)
+{
+  return system->reduced.outer * system->reduced.inner == system->all.outer * system->all.inner;
+}
+
+enum gpnn_status gpnn_grid_system_spread(const struct gpnn_grid_system *system, double tolerance,
+                                         size_t columns, const double *x, double *y,
+                                         struct gpnn_error *err)
 {
   size_t cells = system->all.outer * system->all.inner;
+  const struct gpnn_grid_pairs *pairs = is_whole(system) ? pairs_for(system, tolerance) : NULL;
   if (columns == 0) return GPNN_OK;
-  double *scratch = gpnn_alloc(cells, columns, sizeof *scratch);
+  size_t each = pairs == NULL ? cells : gpnn_grid_pairs_scratch(pairs, 1);
+  int threads = system->options.threads;
+  double *scratch = gpnn_alloc(each, columns, sizeof *scratch);
   if (scratch == NULL) return gpnn_fail_memory(err, MEMORY_FOR);
   enum gpnn_status status =
-      gpnn_grid_cells_spread(&system->all, columns, x, y, scratch, system->options.threads, err);
+      pairs == NULL ? gpnn_grid_cells_spread(&system->all, columns, x, y, scratch, threads, err)
+                    : gpnn_grid_pairs_spread(pairs, columns, x, y, scratch, threads, err);
   free(scratch);
   return status;
 }
@@ -115,7 +137,7 @@ enum gpnn_status gpnn_grid_system_multiply(const struct gpnn_grid_system *system
                                            const double *x, double *y, struct gpnn_error *err)
 {
   const struct gpnn_grid_cells *reduced = &system->reduced;
-  bool whole = reduced->outer * reduced->inner == system->all.outer * system->all.inner;
+  bool whole = is_whole(system);
   int threads = system->options.threads;
   size_t size;
   if (columns == 0) return GPNN_OK;
@@ -259,17 +281,31 @@ enum gpnn_status gpnn_grid_system_new(struct gpnn_grid_system **system,
   return status;
 }
 
+/* ---- how exactly --------------------------------------------------------------------------- */
+
+double gpnn_grid_noise_tolerance(const struct gpnn_parameters *parameters)
+{
+  const double least = 1e-6, most = 0.01, noise_share = 0.03;
+  const struct gpnn_grid_process *process = &parameters->grid;
+  double noise = parameters->covariance.noise;
+  for (size_t i = 0; i < process->n_noise; i++)
+    noise = i == 0 ? process->noise[0] : fmin(noise, process->noise[i]);
+  double share = noise / (noise + parameters->covariance.kernelscale);
+  return fmax(least, fmin(most, noise_share * sqrt(share)));
+}
+
 /* ---- solving ------------------------------------------------------------------------------ */
 
 #define MEMORY_FOR_SOLVING "for solving the equations of a grid"
 
 /* Blocks of vectors that a batch takes: right-hand sides and solutions here, four in
- * gpnn_cg_solve(). */
+ * gpnn_block_cg_solve(). */
 enum { BLOCKS = 6 };
 
 /* What the products of a batch need. */
 struct batch {
   const struct gpnn_grid_system *system;
+  const struct gpnn_grid_pairs *pairs; /* NULL: exact products */
   double *scratch;
 };
 
@@ -277,8 +313,14 @@ static enum gpnn_status multiply(void *context, size_t columns, const double *x,
                                  struct gpnn_error *err)
 {
   const struct batch *batch = context;
-  return gpnn_grid_cells_multiply(&batch->system->reduced, columns, x, y, batch->scratch,
-                                  batch->system->options.threads, err);
+  const struct gpnn_grid_cells *cells = &batch->system->reduced;
+  int threads = batch->system->options.threads;
+  if (batch->pairs == NULL)
+    return gpnn_grid_cells_multiply(cells, columns, x, y, batch->scratch, threads, err);
+  enum gpnn_status status =
+      gpnn_grid_pairs_spread(batch->pairs, columns, x, y, batch->scratch, threads, err);
+  if (status == GPNN_OK) gpnn_grid_cells_project(cells, columns, x, y, threads);
+  return status;
 }
 
 static enum gpnn_status precondition(void *context, size_t columns, const double *x, double *y,
@@ -300,11 +342,19 @@ static size_t column_scratch(const struct gpnn_grid_system *system)
   const struct gpnn_grid_cells *cells = &system->reduced;
   size_t product = cells->outer * cells->inner;
   size_t preconditioner = gpnn_grid_precondition_scratch(system->preconditioner, cells, 1);
+  size_t pairs = gpnn_grid_pairs_scratch(&system->preconditioner->leading, 1);
+  if (pairs > product) product = pairs;
   return product > preconditioner ? product : preconditioner;
 }
 
-/* How many of 'columns' vectors fit the memory together that the preconditioner leaves, and at
- * least a quarter of it: batches of nearly equal size. */
+/* Under the inverse of the full grid few directions are left to share. */
+static bool shares_directions(const struct gpnn_grid_system *system)
+{
+  return system->preconditioner->kind != GPNN_GRID_PRECONDITION_GRID;
+}
+
+/* How many of 'columns' vectors are solved for together: as many as share directions and fit the
+ * memory that the preconditioner leaves, or a quarter of it; batches of nearly equal size. */
 static size_t batch_columns(const struct gpnn_grid_system *system, size_t columns)
 {
   size_t column =
@@ -312,9 +362,30 @@ static size_t batch_columns(const struct gpnn_grid_system *system, size_t column
       sizeof(double);
   size_t memory = system->options.memory, taken = system->preconditioner->bytes;
   size_t most = (taken < memory / 4 * 3 ? memory - taken : memory / 4) / column;
+  size_t shared = gpnn_grid_shared_columns(&system->reduced);
+  if (shares_directions(system) && most > shared) most = shared;
   if (most == 0) most = 1;
   size_t batches = (columns + most - 1) / most;
   return (columns + batches - 1) / batches;
+}
+
+/* The most that a matrix without negligible eigenvectors leaves out of a residual. */
+static double left_out(const struct gpnn_grid_system *system, size_t columns, const double *b,
+                       const double *x)
+{
+  const struct gpnn_grid_cells *cells = &system->reduced;
+  double most = 0;
+  for (size_t c = 0; c < columns; c++) {
+    double right = 0, solution = 0;
+    for (size_t i = 0; i < cells->outer; i++)
+      for (size_t j = 0; j < cells->inner; j++) {
+        size_t at = (i * columns + c) * cells->inner + j;
+        right += b[at] * b[at];
+        solution += x[at] * x[at];
+      }
+    if (right > 0) most = fmax(most, sqrt(solution / right));
+  }
+  return most * system->preconditioner->negligible;
 }
 
 /* Solves for 'count' columns from 'first' on; 'blocks' has two of 'size' numbers, and scratch. */
@@ -324,7 +395,9 @@ static enum gpnn_status solve_batch(const struct gpnn_grid_system *system, size_
                                     const struct gpnn_cg_options *options,
                                     struct gpnn_cg_report *report, struct gpnn_error *err)
 {
-  struct batch batch = {.system = system, .scratch = blocks + 2 * size};
+  struct batch batch = {.system = system,
+                        .pairs = pairs_for(system, options->tolerance),
+                        .scratch = blocks + 2 * size};
   struct gpnn_cg_matrix matrix = {.outer = system->reduced.outer,
                                   .inner = system->reduced.inner,
                                   .multiply = multiply,
@@ -332,10 +405,15 @@ static enum gpnn_status solve_batch(const struct gpnn_grid_system *system, size_
                                   .context = &batch};
   gpnn_grid_gather(system, columns, first, count, b, blocks);
   gpnn_grid_gather(system, columns, first, count, x, blocks + size);
+  double *solution = blocks + size;
   enum gpnn_status status =
-      gpnn_cg_solve(&matrix, count, blocks, blocks + size, options, NULL, report, err);
-  if (status == GPNN_OK) gpnn_grid_scatter(system, columns, first, count, blocks + size, x);
-  return status;
+      shares_directions(system)
+          ? gpnn_block_cg_solve(&matrix, count, blocks, solution, options, report, err)
+          : gpnn_cg_solve(&matrix, count, blocks, solution, options, NULL, report, err);
+  if (status != GPNN_OK) return status;
+  if (batch.pairs != NULL) report->residual += left_out(system, count, blocks, solution);
+  gpnn_grid_scatter(system, columns, first, count, solution, x);
+  return GPNN_OK;
 }
 
 enum gpnn_status gpnn_grid_system_solve(const struct gpnn_grid_system *system, size_t columns,

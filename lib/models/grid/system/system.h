@@ -75,12 +75,14 @@ const double *gpnn_grid_system_factor(const struct gpnn_grid_system *system, siz
 const double *gpnn_grid_system_noise(const struct gpnn_grid_system *system);
 
 /* Y = A X for padded vectors; and Y = K X without projection and noise, whose results at cells that
- * were not observed are wanted too (for posterior means). */
+ * were not observed are wanted too (for posterior means): exactly if 'tolerance' is 0, otherwise
+ * for solutions to that tolerance, by the eigenvectors that they see where that saves work. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_system_multiply(const struct gpnn_grid_system *system,
                                                            size_t columns, const double *x,
                                                            double *y, struct gpnn_error *err);
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_system_spread(const struct gpnn_grid_system *system,
-                                                         size_t columns, const double *x, double *y,
+                                                         double tolerance, size_t columns,
+                                                         const double *x, double *y,
                                                          struct gpnn_error *err);
 
 /* Multiplies along one factor only: element (..., l, ...) of y is sum_l' k[l, l'] x(..., l', ...),
@@ -95,13 +97,22 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_grid_contract_axis(size_t n_factors, const
 
 /*
  * Solves A X = B for padded vectors, in batches that fit the memory; 'x' has starting values.  As
- * gpnn_cg_solve(), with the system's preconditioner; 'options' apply to each batch.
+ * gpnn_block_cg_solve(), with the system's preconditioner; 'options' apply to each batch.  At the
+ * tolerance that the system was made for, eigenvectors of A that matter less are left out of
+ * products if that saves work (16.75); '*report' has what they may add to the residual.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_system_solve(const struct gpnn_grid_system *system,
                                                         size_t columns, const double *b, double *x,
                                                         const struct gpnn_cg_options *options,
                                                         struct gpnn_cg_report *report,
                                                         struct gpnn_error *err);
+
+/*
+ * The relative residual that solutions for draws need: 0.03 standard deviations of the noise, the
+ * least of all levels, for targets as the parameters have them; from 1e-6 to 0.01
+ * (gpnn-methods-grid(7), equation 16.71).
+ */
+double gpnn_grid_noise_tolerance(const struct gpnn_parameters *parameters);
 
 /* What the preconditioner turned out to be: its name and rank, for reports. */
 const char *gpnn_grid_system_preconditioner(const struct gpnn_grid_system *system, size_t *rank);

@@ -90,6 +90,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_grid_cells_spread(const struct gpnn_grid_c
                                                         double *scratch, int threads,
                                                         struct gpnn_error *err);
 
+/* Makes A X of Y = K X: adds the noise times X, and clears the cells that were not observed. */
+void gpnn_grid_cells_project(const struct gpnn_grid_cells *cells, size_t columns, const double *x,
+                             double *y, int threads);
+
 /* Y = A X. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_grid_cells_multiply(const struct gpnn_grid_cells *cells,
                                                           size_t columns, const double *x,
@@ -116,6 +120,66 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_grid_decompose_inner(struct gpnn_grid_spec
 
 void gpnn_grid_spectrum_release(struct gpnn_grid_spectrum *spectrum);
 
+/* ---- pairs.c ------------------------------------------------------------------------------ */
+
+/* F = sqrt(value) x eigenvector for some pairs of eigenvectors of K_S and K_T.  Those of the first
+ * count[j] of K_S with that of number j of K_T are pairs first[j] to first[j + 1] - 1.  A zeroed
+ * object may be released. */
+struct gpnn_grid_pairs {
+  size_t p, q;
+  size_t rank;                /* pairs */
+  size_t used;                /* eigenvectors of K_T that occur: the first ones */
+  size_t widest;              /* eigenvectors of K_S that occur: count[0] */
+  size_t *count;              /* used: never growing */
+  size_t *first;              /* used + 1 */
+  double *root;               /* rank: the roots of the products */
+  double *outer;              /* widest by p: eigenvectors of K_S */
+  double *inner;              /* used by q: eigenvectors of K_T */
+  struct gpnn_arrays *arrays; /* owned; what frees the arrays */
+};
+
+/*
+ * Takes the 'n' pairs with the next largest products of an eigenvalue of either: those of value j
+ * of 'inner' with the first count[j] of 'outer' have been taken (zeros at first).  Returns how many
+ * there were, fewer than 'n' if the others are 0; takes their sum from '*left', and writes the
+ * largest of the others to '*next'.
+ */
+size_t gpnn_grid_take_pairs(const struct gpnn_grid_spectrum *outer,
+                            const struct gpnn_grid_spectrum *inner, size_t n, size_t *count,
+                            double *left, double *next);
+
+/* How many pairs have products of at least 'least'; 'count' (inner.n, or NULL) as above. */
+size_t gpnn_grid_pairs_from(const struct gpnn_grid_spectrum *outer,
+                            const struct gpnn_grid_spectrum *inner, double least, size_t *count);
+
+/* Keeps those of 'count', which are at least one; 'pairs' is released by the caller whatever the
+ * outcome. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_pairs_keep(struct gpnn_grid_pairs *pairs,
+                                                      const struct gpnn_grid_spectrum *outer,
+                                                      const struct gpnn_grid_spectrum *inner,
+                                                      size_t *count, struct gpnn_error *err);
+
+void gpnn_grid_pairs_release(struct gpnn_grid_pairs *pairs);
+
+/* u = F'x, rank by columns; and y = F u, which changes 'u' and clears no cells.  'turned' has used
+ * by p by columns. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_pairs_project(const struct gpnn_grid_pairs *pairs,
+                                                         size_t columns, const double *x, double *u,
+                                                         double *turned, int threads,
+                                                         struct gpnn_error *err);
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_pairs_expand(const struct gpnn_grid_pairs *pairs,
+                                                        size_t columns, double *u, double *y,
+                                                        double *turned, int threads,
+                                                        struct gpnn_error *err);
+
+/* y = F F'x; what it takes for a vector, and the numbers of scratch for several. */
+GPNN_MUST_CHECK enum gpnn_status gpnn_grid_pairs_spread(const struct gpnn_grid_pairs *pairs,
+                                                        size_t columns, const double *x, double *y,
+                                                        double *scratch, int threads,
+                                                        struct gpnn_error *err);
+double gpnn_grid_pairs_operations(double p, double q, double rank, double used);
+size_t gpnn_grid_pairs_scratch(const struct gpnn_grid_pairs *pairs, size_t columns);
+
 /* ---- eigen.c ------------------------------------------------------------------------------ */
 
 /* The bytes that blocks take. */
@@ -128,16 +192,6 @@ struct gpnn_grid_eigen_plan {
   bool diagonal;     /* of the blocks only their diagonal */
   double operations; /* that solving with it is expected to take */
 };
-
-/*
- * Takes the 'n' pairs with the next largest products of an eigenvalue of either: those of value j
- * of 'inner' with the first count[j] of 'outer' have been taken (zeros at first).  Returns how many
- * there were, fewer than 'n' if the others are 0; takes their sum from '*left', and writes the
- * largest of the others to '*next'.
- */
-size_t gpnn_grid_take_pairs(const struct gpnn_grid_spectrum *outer,
-                            const struct gpnn_grid_spectrum *inner, size_t n, size_t *count,
-                            double *left, double *next);
 
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_grid_eigen_new(struct gpnn_grid_eigen **made, const struct gpnn_grid_cells *cells,
@@ -171,11 +225,19 @@ enum { GPNN_GRID_PIVOTS = 100, GPNN_GRID_FEW_HOLES = 50 };
 /* Operations of a product with one vector. */
 double gpnn_grid_product_operations(const struct gpnn_grid_cells *cells);
 
+/* How many right-hand sides share their directions at most (linalg/block_cg.h): more save few
+ * iterations yet, and what sharing takes grows with their square and is to stay below a product. */
+size_t gpnn_grid_shared_columns(const struct gpnn_grid_cells *cells);
+
+/* The eigenvalue of the covariance of all cells, without noise, below which a residual of half the
+ * tolerance is left whatever becomes of its eigenvector (16.75). */
+double gpnn_grid_negligible(const struct gpnn_grid_cells *cells, double tolerance);
+
 /* The rank of the least work for the right-hand sides and the tolerance of the options, unless they
- * have a rank, and whether blocks fit the memory. */
+ * have a rank, and whether blocks fit the memory; 'product' is the operations of a product. */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_grid_plan_eigen(const struct gpnn_grid_cells *cells, const struct gpnn_grid_spectrum *outer,
-                     const struct gpnn_grid_spectrum *inner,
+                     const struct gpnn_grid_spectrum *inner, double product,
                      const struct gpnn_grid_system_options *options,
                      struct gpnn_grid_eigen_plan *plan, struct gpnn_error *err);
 
@@ -190,6 +252,9 @@ struct gpnn_grid_preconditioner_state {
   size_t rank;                       /* of those that have one */
   size_t bytes;                      /* about the memory that it takes */
   struct gpnn_grid_eigen *eigen;     /* owned; NULL unless it is of this kind, as are the others */
+  struct gpnn_grid_pairs leading;    /* beside it: those that are not negligible; rank 0: products
+                                        with them alone would save little */
+  double negligible;                 /* the eigenvalue below which the others are */
   struct gpnn_grid_full *full;       /* owned */
   struct gpnn_grid_pivoted *pivoted; /* owned */
 };
