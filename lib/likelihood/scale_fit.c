@@ -337,14 +337,16 @@ static double degrees_of_ratio(double ratio)
 }
 
 /* Sets S and the degrees of freedom so that the inner and the outer interval cover their share of
- * the rows; if no degrees of freedom suit both, S is a compromise. */
+ * the rows; if no degrees of freedom suit both, S is a compromise.  The two intervals say nothing
+ * of the few rows beyond them, rare events among zeros for instance, which the likelihood has seen:
+ * so tails never become lighter than is most likely. */
 static void match_coverage(size_t n, double *error, double *u)
 {
   qsort(error, n, sizeof *error, gpnn_compare_doubles);
   double inner = error[(size_t)(inner_level * (double)n)];
   double outer = error[(size_t)(outer_level * (double)n)];
   if (!(inner > 0)) return;
-  double degrees = degrees_of_ratio(outer / inner);
+  double degrees = fmin(degrees_of_ratio(outer / inner), 2 + exp(u[DEGREES]));
   u[FACTOR] = log(inner / gpnn_student_half_width(inner_level, degrees)) +
               log(outer / gpnn_student_half_width(outer_level, degrees));
   u[DEGREES] = log(degrees - 2);

@@ -237,6 +237,40 @@ static void intervals_cover_their_share_where_many_errors_are_nothing(void **sta
   free(r);
 }
 
+/* One error in fifty is ten times as large as the others, and the 95 % interval sees none of them:
+ * tails are heavy all the same, so that other rows of the kind are no surprise. */
+static void tails_are_those_of_the_few_errors_beyond_the_intervals(void **state)
+{
+  (void)state;
+  struct rows *r = malloc(sizeof *r);
+  struct gpnn_scale_law law;
+  assert_non_null(r);
+  for (uint64_t seed = 1; seed <= 5; seed++) {
+    double loss = 0;
+    size_t inside = 0;
+    draw(r, seed, 1, 0, 200);
+    for (size_t i = 0; i < N; i += 50) r->y[i] = r->mean[i] + 10 * (r->y[i] - r->mean[i]);
+    r->view.n = 1000;
+    assert_ok(gpnn_scale_fit(&r->view, GPNN_LIKELIHOOD_LOCAL, true, &law, &err));
+    assert_true(law.degrees < 6);
+    for (size_t i = r->view.n; i < N; i++) {
+      const struct gpnn_latent_row row = {.mean = r->mean[i],
+                                          .variance = r->variance[i],
+                                          .misfit = r->misfit[i],
+                                          .nearest = r->nearest[i]};
+      double factor = gpnn_scale_factor(&law.scale, &row, 0.2);
+      double error = r->y[i] - r->mean[i], scale = sqrt(factor * (r->variance[i] + 0.2));
+      loss += (gpnn_student_nll(error, scale, law.degrees) -
+               gpnn_student_nll(error, sqrt(r->variance[i] + 0.2), 1000)) /
+              (double)(N - r->view.n);
+      inside += fabs(error) <= scale * gpnn_student_half_width(0.95, law.degrees);
+    }
+    assert_true(loss < -0.4);
+    assert_near((double)inside / (double)(N - r->view.n), 0.95, 0.03);
+  }
+  free(r);
+}
+
 /* Losses of rows kept out are those of laws estimated from the other fold. */
 static void losses_come_from_other_rows(void **state)
 {
@@ -299,6 +333,7 @@ int main(void)
       cmocka_unit_test(other_features_are_used_only_if_they_pay),
       cmocka_unit_test(known_noise_is_outside_the_factor),
       cmocka_unit_test(intervals_cover_their_share_where_many_errors_are_nothing),
+      cmocka_unit_test(tails_are_those_of_the_few_errors_beyond_the_intervals),
       cmocka_unit_test(losses_come_from_other_rows),
       cmocka_unit_test(few_rows_give_a_law_near_the_usual_one),
   };
