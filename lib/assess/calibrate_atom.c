@@ -13,7 +13,7 @@
 #include "stats/difference.h"
 #include "stats/student.h"
 
-enum { FOLDS = 5, FEWEST = 30 }; /* rows at the atom, and rows that are not */
+enum { FOLDS = 5, FEWEST = 30 }; /* rows at the atom */
 
 /* ---- some of the rows --------------------------------------------------------------------- */
 
@@ -194,11 +194,19 @@ static size_t best_of(size_t n, const double *gain)
   return best;
 }
 
+/* True if enough rows are at the atom, and the rows outside any fold include one that is not: a law
+ * of the others may come from as few as that, because it has a prior, and because what matters most
+ * where they are rare is how often they are, which all rows tell. */
 static bool has_enough(const struct gpnn_calibrate_atom_rows *a)
 {
-  size_t n_at = 0, n = a->rows->n;
-  for (size_t i = 0; i < n; i++) n_at += a->is_at[i];
-  return n_at >= FEWEST && n - n_at >= FEWEST;
+  size_t n = a->rows->n, others = 0, most_of_fold = 0;
+  for (size_t f = 0; f < FOLDS; f++) {
+    size_t of_fold = 0;
+    for (size_t i = f * n / FOLDS; i < (f + 1) * n / FOLDS; i++) of_fold += !a->is_at[i];
+    if (of_fold > most_of_fold) most_of_fold = of_fold;
+    others += of_fold;
+  }
+  return n - others >= FEWEST && others > most_of_fold;
 }
 
 /* ---- the calibration ---------------------------------------------------------------------- */

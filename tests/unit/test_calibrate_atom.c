@@ -140,16 +140,45 @@ static void assert_unchanged(struct rows *r)
   assert_true(r->report.law.scale.factor == law.scale.factor);
 }
 
+/* Moves all rows to the atom but 'n' of them, from 'begin' on, 'apart' from each other. */
+static void leave(struct rows *r, size_t n, size_t begin, size_t apart)
+{
+  for (size_t i = 0; i < N; i++) {
+    size_t k = i < begin ? n : (i - begin) / apart;
+    r->is_at[i] = !(k < n && (i - begin) % apart == 0);
+    r->mean[i] = r->is_at[i] ? 0.02 : 0.1;
+    r->y[i] = r->is_at[i] ? 0 : 1 + 0.1 * (double)k;
+  }
+}
+
 static void too_few_rows_on_either_side_have_none(void **state)
 {
   (void)state;
   static struct rows r;
-  const struct gpnn_atom rare = {.share = 0.5, .intercept = -6, .slope = 0},
-                         usual = {.share = 0.5, .intercept = 6, .slope = 0};
+  const struct gpnn_atom rare = {.share = 0.5, .intercept = -6, .slope = 0};
   draw(&r, 7, N, &rare);
   assert_unchanged(&r);
-  draw(&r, 8, N, &usual);
+  leave(&r, 1, 100, 1);
   assert_unchanged(&r);
+  leave(&r, 3, 100, 1); /* all in one fold, without which there is no law of others */
+  assert_unchanged(&r);
+}
+
+/* Without the atom a law of all errors either misses the events or is too wide everywhere else. */
+static void events_may_be_as_rare_as_two(void **state)
+{
+  (void)state;
+  static struct rows r;
+  const struct gpnn_atom truth = {.share = 0.5, .slope = 0};
+  for (size_t n = 2; n <= 6; n += 2) {
+    draw(&r, 8, N, &truth);
+    leave(&r, n, 100, 700 / n + 300);
+    calibrate(&r);
+    double p = gpnn_atom_probability(&r.report.atom, 0.5);
+    assert_true(r.report.atom.share == 0.5 && p > 0.98 && p < 1);
+    assert_true(r.report.law.scale.factor > 0.05 && r.report.law.scale.factor < 20);
+    assert_true(r.report.law.degrees > 3 && r.report.law.degrees < 30);
+  }
 }
 
 /* Predictions that know which rows are at it need no atom whose share says nothing. */
@@ -176,6 +205,7 @@ int main(void)
       cmocka_unit_test(a_mixture_gets_the_numbers_it_was_drawn_from),
       cmocka_unit_test(the_law_is_that_of_the_other_rows),
       cmocka_unit_test(too_few_rows_on_either_side_have_none),
+      cmocka_unit_test(events_may_be_as_rare_as_two),
       cmocka_unit_test(an_atom_that_is_predicted_anyway_does_not_pay),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
