@@ -154,6 +154,7 @@ struct gpnn_scale {
     double coefficient; /* of the feature in the log of the squared scale; 0: not used */
     double low, high;   /* range that the feature is clipped to */
   } term[GPNN_SCALE_FEATURES];
+  double low, high; /* range that the sum of the terms is clipped to; equal: any */
 };
 
 /* A number that many targets are exactly (likelihood/atom.h); zeroed: there is none. */

@@ -128,7 +128,7 @@ static enum gpnn_status check_effects(struct gpnn_parameters_reader *reader)
 static enum gpnn_status check_scale(struct gpnn_parameters_reader *reader)
 {
   const struct gpnn_parameters *params = reader->params;
-  bool has_term = false;
+  bool has_term = params->scale.low != params->scale.high;
   for (int j = 0; j < GPNN_SCALE_FEATURES; j++)
     has_term = has_term || params->scale.term[j].coefficient != 0;
   if (has_term && params->likelihood != GPNN_LIKELIHOOD_LOCAL)

@@ -240,6 +240,17 @@ static enum gpnn_status check_term(struct gpnn_parameters_reader *reader,
   return gpnn_parameters_refuse(reader, "%s: scales would be larger than any number", line->name);
 }
 
+static enum gpnn_status check_sum(struct gpnn_parameters_reader *reader,
+                                  const struct gpnn_parameters_line *line)
+{
+  static const double most = GPNN_SCALE_FEATURES * most_exponent;
+  const struct gpnn_scale *scale = &reader->params->scale;
+  if (scale->low > scale->high)
+    return gpnn_parameters_refuse(reader, "%s: the range ends before it begins", line->name);
+  enum gpnn_status status = check_between(reader, line, scale->low, -most, most);
+  return status == GPNN_OK ? check_between(reader, line, scale->high, -most, most) : status;
+}
+
 static enum gpnn_status check_distances(struct gpnn_parameters_reader *reader,
                                         const struct gpnn_parameters_line *line)
 {
@@ -576,6 +587,8 @@ static const struct gpnn_parameters_line lines[] = {
     {"scale-share", TERM(GPNN_SCALE_SHARE), OF_ROWS},
     {"scale-mean", TERM(GPNN_SCALE_MEAN)},
     {"scale-mean-square", TERM(GPNN_SCALE_MEAN_SQUARE)},
+    {"scale-sum", CALIBRATES, SHARED, NUMBERS(scale.low, 2), .check = check_sum,
+     .of = ": the range of the sum of these"},
     {"atom", CALIBRATES, OF_ROWS, SHARED, NUMBERS(atom.value, 5), .is_written = has_atom,
      .of = ": the number, its share, an intercept, a slope and a power", .check = check_atom},
     {"inference", OF_ROWS, WORD(inference, inferences)},

@@ -44,9 +44,11 @@ void gpnn_scale_hold_responses(struct gpnn_scale *scale)
                                                          GPNN_SCALE_MEAN_SQUARE};
   for (size_t i = 0; i < sizeof of_responses / sizeof *of_responses; i++) {
     struct gpnn_scale_term *term = &scale->term[of_responses[i]];
-    const double middle = 0.5 * term->low + 0.5 * term->high;
+    const double held = term->coefficient * (0.5 * term->low + 0.5 * term->high);
     if (term->coefficient == 0) continue;
-    scale->factor = (scale->factor > 0 ? scale->factor : 1) * exp(term->coefficient * middle);
+    scale->factor = (scale->factor > 0 ? scale->factor : 1) * exp(held);
+    scale->low -= held; /* equal ones, which are no range, stay equal */
+    scale->high -= held;
     *term = (struct gpnn_scale_term){0};
   }
 }
@@ -66,5 +68,6 @@ double gpnn_scale_factor(const struct gpnn_scale *scale, const struct gpnn_laten
     double feature = gpnn_scale_feature((enum gpnn_scale_feature)j, row, noise);
     exponent += term->coefficient * clip(term, feature);
   }
+  if (scale->low != scale->high) exponent = fmin(fmax(exponent, scale->low), scale->high);
   return factor * exp(exponent);
 }

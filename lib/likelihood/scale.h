@@ -11,8 +11,9 @@
  * uncertainty of the mean function's coefficients causes.  The feature that matters most is the
  * logarithm of the misfit g = r'K^-1 r / m of the row's neighbours: with c = 1, S = 1 and nu = m
  * this is the Student-t process of the neighbourhood, with c = 0 and nu infinite the Gaussian of
- * the model up to a factor.  Every feature is clipped to its range in the rows that the
- * coefficients were estimated from, because it means nothing beyond them.
+ * the model up to a factor.  Every feature, and then the sum, is
+ * clipped to its range in the rows that the coefficients were estimated from, because it means
+ * nothing beyond them.
  *
  * S, the coefficients and nu maximise the likelihood of rows that the model has not seen, together
  * with a weak prior, which matters only where rows are few; if intervals then fail to cover their

@@ -73,6 +73,7 @@ struct problem {
   size_t n_features;
   enum gpnn_scale_feature feature[GPNN_SCALE_FEATURES];
   struct gpnn_scale_term range[GPNN_SCALE_FEATURES]; /* of each feature used */
+  double low, high;                                  /* range of the sum of their terms */
 };
 
 static size_t next_row(const struct problem *p, size_t i)
@@ -84,6 +85,14 @@ static double clipped(const struct problem *p, size_t i, size_t k)
 {
   double value = p->sample->feature[i * GPNN_SCALE_FEATURES + (size_t)p->feature[k]];
   return fmin(fmax(value, p->range[k].low), p->range[k].high);
+}
+
+/* The sum of the terms of a row. */
+static double sum_of_terms(const struct problem *p, const double *u, size_t i)
+{
+  double sum = 0;
+  for (size_t k = 0; k < p->n_features; k++) sum += u[FIRST_COEFFICIENT + k] * clipped(p, i, k);
+  return fmin(fmax(sum, p->low), p->high);
 }
 
 /* The derivative of the logarithm of the gamma function: recurrence, then its asymptotic series. */
@@ -100,10 +109,9 @@ static double digamma(double x)
 static double loss_of_row(const struct problem *p, const double *u, size_t i, double *gradient)
 {
   const struct sample *s = p->sample;
-  double degrees = 2 + exp(u[DEGREES]), exponent = u[FACTOR];
-  for (size_t k = 0; k < p->n_features; k++)
-    exponent += u[FIRST_COEFFICIENT + k] * clipped(p, i, k);
-  double of_model = exp(exponent) * s->model[i], square = of_model + s->rest[i];
+  double degrees = 2 + exp(u[DEGREES]);
+  double of_model = exp(u[FACTOR] + sum_of_terms(p, u, i)) * s->model[i],
+         square = of_model + s->rest[i];
   double z2 = s->error[i] * s->error[i] / square;
   if (s->error[i] == 0) z2 = 0;
   double share = z2 / (degrees + z2);
@@ -188,6 +196,20 @@ static void start(const struct problem *p, double *u, double *lower, double *upp
   }
 }
 
+/* Sets the range of the sum of terms to that of the rows used: features that are each within their
+ * range may together be where no row was, and promise any scale there. */
+static void set_range_of_sum(struct problem *p, const double *u)
+{
+  double low = INFINITY, high = -INFINITY;
+  for (size_t i = next_row(p, 0); i < p->sample->n; i = next_row(p, i + p->step)) {
+    const double sum = sum_of_terms(p, u, i);
+    low = fmin(low, sum);
+    high = fmax(high, sum);
+  }
+  p->low = low;
+  p->high = high;
+}
+
 static enum gpnn_status estimate(struct problem *p, double *u, struct gpnn_error *err)
 {
   enum { EVALUATIONS = 200 };
@@ -195,8 +217,12 @@ static enum gpnn_status estimate(struct problem *p, double *u, struct gpnn_error
   struct gpnn_optimize_report report;
   set_ranges(p);
   start(p, u, lower, upper);
-  return gpnn_optimize_lbfgs(objective, p, FIRST_COEFFICIENT + p->n_features, EVALUATIONS, 0, lower,
-                             upper, u, &report, err);
+  p->low = -INFINITY;
+  p->high = INFINITY;
+  enum gpnn_status status = gpnn_optimize_lbfgs(objective, p, FIRST_COEFFICIENT + p->n_features,
+                                                EVALUATIONS, 0, lower, upper, u, &report, err);
+  if (status == GPNN_OK) set_range_of_sum(p, u);
+  return status;
 }
 
 /* The problem of all rows: local scales depend on the misfit, or on every feature. */
@@ -226,12 +252,9 @@ static void cross_row(const struct problem *p, const double *u, size_t i,
                       const struct crossed *crossed)
 {
   const struct sample *s = p->sample;
-  double exponent = 0;
   if (crossed->loss != NULL) crossed->loss[i] = constant_of(u) + loss_of_row(p, u, i, NULL);
   if (crossed->error == NULL && crossed->crps == NULL) return;
-  for (size_t k = 0; k < p->n_features; k++)
-    exponent += u[FIRST_COEFFICIENT + k] * clipped(p, i, k);
-  double error = fabs(s->error[i]), of_model = exp(exponent) * s->model[i];
+  double error = fabs(s->error[i]), of_model = exp(sum_of_terms(p, u, i)) * s->model[i];
   double scale = sqrt(exp(u[FACTOR]) * of_model + s->rest[i]), degrees = 2 + exp(u[DEGREES]);
   if (crossed->crps != NULL) crossed->crps[i] = scale * gpnn_student_crps(error / scale, degrees);
   if (crossed->error == NULL) return;
@@ -387,6 +410,9 @@ static void set_law(const struct problem *p, enum gpnn_likelihood likelihood, co
     law->scale.term[p->feature[k]] = p->range[k];
     law->scale.term[p->feature[k]].coefficient = is_zero ? 0 : u[FIRST_COEFFICIENT + k];
   }
+  if (p->n_features < 2) return; /* the range of the feature is enough */
+  law->scale.low = p->low;
+  law->scale.high = p->high;
 }
 
 enum gpnn_status gpnn_scale_fit(const struct gpnn_scale_rows *rows, enum gpnn_likelihood likelihood,

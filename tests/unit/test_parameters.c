@@ -596,6 +596,7 @@ static void values_that_do_not_go_together_are_refused(void **state)
       {BASE "mean linear\ncoefficients 1 2\ncovariance 0 1 1\n", "covariance: some combination"},
       {BASE "scale 2\n", "scale: needs likelihood student or local"},
       {BASE "likelihood student\nscale-misfit 1 -1 1\n", "which needs likelihood local"},
+      {BASE "likelihood student\nscale-sum -1 1\n", "which needs likelihood local"},
   };
   assert_all_refused(state, sizeof refusals / sizeof refusals[0], refusals);
   assert_refused(state, BASE "mean linear\ncoefficients 1 2 3\ncovariance 1 .9 1 -.9 .9 1\n",
@@ -611,6 +612,8 @@ static void optional_values_out_of_range_are_refused(void **state)
       {"scale-misfit 1 2\n", "scale-misfit: 2 numbers, not 3"},
       {"scale-mean 1 2 1\n", "scale-mean: the range ends before it begins"},
       {"scale-share 60 -2 1\n", "scale-share: scales would be larger than any number"},
+      {"scale-sum 2 1\n", "scale-sum: the range ends before it begins"},
+      {"scale-sum 0 501\n", "scale-sum: not between -500 and 500"},
       {"kernel matern\n",
        "\"matern\" is not one of exp, matern32, matern52, rbf, matern:NU, NU above 0 and up "
        "to 100"},

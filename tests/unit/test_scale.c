@@ -193,6 +193,56 @@ static void other_features_are_used_only_if_they_pay(void **state)
   free(r);
 }
 
+/* Features that no row had together, each within its range, do not add up to a scale that no row
+ * had. */
+static void the_sum_of_terms_stays_in_its_range(void **state)
+{
+  (void)state;
+  struct rows *r = malloc(sizeof *r);
+  struct gpnn_scale_law law;
+  double least = INFINITY, most = 0;
+  assert_non_null(r);
+  draw(r, 3, 1, 1, 6);
+  for (size_t i = 0; i < N; i++) { /* rows far from others have small means */
+    r->y[i] -= r->mean[i];
+    r->mean[i] = -log(r->nearest[i]) + 0.5 * r->mean[i];
+    r->y[i] = r->mean[i] + r->y[i] * exp(0.6 * r->mean[i]) * r->nearest[i];
+  }
+  assert_ok(gpnn_scale_fit(&r->view, GPNN_LIKELIHOOD_LOCAL, true, &law, &err));
+  assert_near(law.scale.term[GPNN_SCALE_MEAN].coefficient, 1.2, 0.2);
+  assert_near(law.scale.term[GPNN_SCALE_NEAREST].coefficient, 2, 0.2);
+  for (size_t i = 0; i < N; i++) {
+    const struct gpnn_latent_row row = {.mean = r->mean[i],
+                                        .variance = r->variance[i],
+                                        .misfit = r->misfit[i],
+                                        .nearest = r->nearest[i]};
+    least = fmin(least, gpnn_scale_factor(&law.scale, &row, 0.2));
+    most = fmax(most, gpnn_scale_factor(&law.scale, &row, 0.2));
+  }
+  for (int sign = -1; sign <= 1; sign += 2) {
+    const struct gpnn_latent_row beyond = {
+        .mean = 4 * sign, .variance = 0.3, .misfit = exp(4 * sign), .nearest = exp(4 * sign)};
+    double factor = gpnn_scale_factor(&law.scale, &beyond, 0.2);
+    assert_close(factor, sign < 0 ? least : most, 1e-9);
+  }
+  free(r);
+}
+
+/* Held in the middle of their ranges, terms leave the scale as it is where they are there. */
+static void holding_responses_keeps_the_range_of_the_sum(void **state)
+{
+  (void)state;
+  struct gpnn_scale scale = {.factor = 2, .low = -1, .high = 1.5};
+  scale.term[GPNN_SCALE_MISFIT] = (struct gpnn_scale_term){1, -1, 3};
+  scale.term[GPNN_SCALE_NEAREST] = (struct gpnn_scale_term){1, -5, 5};
+  struct gpnn_scale held = scale;
+  gpnn_scale_hold_responses(&held);
+  for (double nearest = -4; nearest <= 4; nearest++) {
+    const struct gpnn_latent_row row = {.misfit = exp(1), .nearest = exp(nearest), .variance = 1};
+    assert_close(gpnn_scale_factor(&held, &row, 0), gpnn_scale_factor(&scale, &row, 0), 1e-12);
+  }
+}
+
 /* Known noise stays what it is, whatever the misfit: with much of it the factor is found all the
  * same. */
 static void known_noise_is_outside_the_factor(void **state)
@@ -331,6 +381,8 @@ int main(void)
       cmocka_unit_test(an_estimate_recovers_the_law_that_errors_follow),
       cmocka_unit_test(an_estimate_is_where_the_posterior_is_stationary),
       cmocka_unit_test(other_features_are_used_only_if_they_pay),
+      cmocka_unit_test(the_sum_of_terms_stays_in_its_range),
+      cmocka_unit_test(holding_responses_keeps_the_range_of_the_sum),
       cmocka_unit_test(known_noise_is_outside_the_factor),
       cmocka_unit_test(intervals_cover_their_share_where_many_errors_are_nothing),
       cmocka_unit_test(tails_are_those_of_the_few_errors_beyond_the_intervals),
