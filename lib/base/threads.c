@@ -54,13 +54,11 @@ void gpnn_threads_unbind(void)
 
 bool gpnn_threads_start(pthread_t *thread, void *(*run)(void *), void *context)
 {
-  const size_t least = (size_t)1 << 20;
+  const size_t stack = (size_t)1 << 20;
   pthread_attr_t attributes;
-  size_t stack;
   if (pthread_attr_init(&attributes) != 0) return false;
-  bool is_started = (pthread_attr_getstacksize(&attributes, &stack) == 0 && stack >= least) ||
-                    pthread_attr_setstacksize(&attributes, least) == 0;
-  is_started = is_started && pthread_create(thread, &attributes, run, context) == 0;
+  bool is_started = pthread_attr_setstacksize(&attributes, stack) == 0 &&
+                    pthread_create(thread, &attributes, run, context) == 0;
   pthread_attr_destroy(&attributes);
   return is_started;
 }

@@ -36,8 +36,8 @@ int gpnn_threads_for(int threads, size_t n);
 
 /*
  * Starts a thread, which the caller joins with pthread_join(); false if the system has none.  Its
- * stack is at least 1 MiB, since the default, which ulimit -s and the C library determine, may be
- * too small for the BLAS and FAISS.
+ * stack is 1 MiB: the default, which ulimit -s and the C library determine, may be too small for
+ * the BLAS and FAISS, or so large that a limit of memory leaves nothing for the thread's work.
  */
 bool gpnn_threads_start(pthread_t *thread, void *(*run)(void *), void *context);
 

@@ -72,6 +72,23 @@ fixture() {
   done
 }
 
+@test "what a limit of memory allows, a larger one allows too" {
+  ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_ || skip 'not with sanitizers'
+  fixture
+  local limit works=''
+  make_table 3000 9 >many.tsv
+  gpnn-index -q -o t.gpi many.tsv
+  gpnn-predict -q t.gpi -p t.par many.tsv >free.tsv
+  (ulimit -s 8192 && for limit in {4..28..4}; do
+    if gpnn-predict -q -j 2 --memory "${limit}M" t.gpi -p t.par many.tsv >got.tsv 2>err; then
+      works=$limit
+      cmp got.tsv free.tsv || exit 1
+    elif [[ $works ]]; then
+      complain "$works M is enough, $limit M is not: $(<err)"
+    fi
+  done && [[ $works ]])
+}
+
 @test "a limit of memory is kept, and what needs more is refused with the need" {
   ! nm "$GPNN_BUILD/bin/gpnn-info" | grep -q __asan_ || skip 'not with sanitizers'
   fixture
