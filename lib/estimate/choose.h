@@ -13,13 +13,13 @@
  * 0.01.  If the rows kept for scoring would have mattered to the fit, the fit finally continues on
  * all rows.
  *
- * A small dataset, up to GPNN_CHOOSE_EXACT rows, or GPNN_CHOOSE_EXACT_GROUPS that have groups or
- * are copies (GPNN_CHOOSE_EXACT_THOROUGH with thorough effort), has candidates that need no
- * approximation: kernels under ARD, fitted by the likelihood of all rows together, and predicting
- * from all rows, then scores of the inputs, and where these are better all kernels with them. They
- * replace the others, unless the rows suffice to learn a rotation or, with thorough effort, have
- * groups or are copies.  They are not tried under a Gaussian likelihood, whose results stay as they
- * were.
+ * A small dataset, up to GPNN_CHOOSE_EXACT rows, GPNN_CHOOSE_EXACT_COPIES with copies or
+ * GPNN_CHOOSE_EXACT_GROUPS that have groups (GPNN_CHOOSE_EXACT_COPIES with thorough effort), has
+ * candidates that need no approximation: kernels under ARD, fitted by the likelihood of all rows
+ * together, and predicting from all rows, then scores of the inputs, and where these are better all
+ * kernels with them. They replace the others, unless the rows suffice to learn a rotation, or have
+ * groups or copies and are more than GPNN_CHOOSE_EXACT_GROUPS or the effort is thorough.  They are
+ * not tried under a Gaussian likelihood, whose results stay as they were.
  *
  * Large datasets are sampled, so that the time taken does not grow with them: candidates are
  * compared in a small sample; the best continues in a larger one, where a smoother kernel is tried
@@ -113,7 +113,7 @@ enum {
   GPNN_CHOOSE_ROTATION_ROWS = 20,
   GPNN_CHOOSE_EXACT = 1500, /* exact candidates take time that grows as the cube of the rows, */
   GPNN_CHOOSE_EXACT_GROUPS = 400, /* and that for each row to leave out, where others go with it */
-  GPNN_CHOOSE_EXACT_THOROUGH = 1000,
+  GPNN_CHOOSE_EXACT_COPIES = 1000,
   /* What is usual for 'sample_rows', 'last_sample_rows' and 'members' of the options, the last with
    * thorough effort, where it is the most that can be asked for, and otherwise. */
   GPNN_CHOOSE_SAMPLE = 1 << 17,

@@ -412,10 +412,11 @@ static size_t count_rows(struct gpnn_choice *c)
 /* ---- the race ------------------------------------------------------------------------------- */
 
 /* True if a factor of all rows is affordable: one, or, as rows that are left out take others with
- * them, one for each of these. */
+ * them, one for each of these, of which only distinct rows are left out where others are copies. */
 static bool is_small(const struct gpnn_choice *c)
 {
-  size_t grouped = is_thorough(c) ? GPNN_CHOOSE_EXACT_THOROUGH : GPNN_CHOOSE_EXACT_GROUPS;
+  bool may_be_more = is_thorough(c) || gpnn_dataset_has_copies(c->whole);
+  size_t grouped = may_be_more ? GPNN_CHOOSE_EXACT_COPIES : GPNN_CHOOSE_EXACT_GROUPS;
   return c->whole->n <= (c->whole->n_row_groups > 0 ? grouped : GPNN_CHOOSE_EXACT);
 }
 
@@ -461,8 +462,9 @@ static enum gpnn_status race(struct gpnn_choice *c, struct gpnn_error *err)
   bool is_fast = c->options->effort == GPNN_EFFORT_FAST;
   /* The exact likelihood cannot learn a rotation, where there are enough rows for one.  Otherwise
    * it stands alone, as few rows leave more candidates to chance, unless it is one more of those
-   * that copies and groups have with less effort. */
-  bool together = c->tries_rotations || (is_thorough(c) && c->whole->n_row_groups > 0);
+   * that copies and groups have with less effort or fewer rows. */
+  bool is_more = is_thorough(c) || c->whole->n > GPNN_CHOOSE_EXACT_GROUPS;
+  bool together = c->tries_rotations || (is_more && c->whole->n_row_groups > 0);
   enum gpnn_status status = together ? GPNN_OK : race_exact(c, err);
   if (status == GPNN_OK && c->n_trials == 0) {
     status = is_fast ? gpnn_choice_race(c, N_FAST, fast, err)

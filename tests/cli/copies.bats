@@ -179,10 +179,14 @@ twice() {
   awk 'NR == 1 { print $0 "\tgroup"; next } { print $0 "\t" NR % 50 }' twice.tsv >groups.tsv
   gpnn-index -q --calibration-rows 0 -o small.gpi once.tsv
   gpnn-index -q --calibration-rows 0 -o copies.gpi twice.tsv
+  { cat twice.tsv && noisy_table 600 2 | tail -n +2; } >more.tsv
+  gpnn-index -q --calibration-rows 0 -o more.gpi more.tsv
   gpnn-index -q --calibration-rows 0 -y y --by group -o groups.gpi groups.tsv
-  for index in small copies groups; do gpnn-fit -v -o $index.par $index.gpi 2>$index.out; done
+  for index in small copies more groups; do gpnn-fit -v -o $index.par $index.gpi 2>$index.out; done
   grep -q 'tried .* by block  *250 neighbours' small.out
-  for index in copies groups; do
+  grep -q 'tried .* by block  *250 neighbours' copies.out # of distinct rows, besides others
+  grep -q 'tried .* by loo' copies.out
+  for index in more groups; do
     grep -q 'tried .* neighbours' $index.out
     ! grep -q 'tried .* by block' $index.out || return
   done
