@@ -447,13 +447,14 @@ static enum gpnn_status race_of_all(struct gpnn_choice *c, size_t n, size_t n_ro
   return status;
 }
 
-static enum gpnn_status race_exact(struct gpnn_choice *c, struct gpnn_error *err)
+/* 'is_alone': no other candidates are tried. */
+static enum gpnn_status race_exact(struct gpnn_choice *c, bool is_alone, struct gpnn_error *err)
 {
   size_t n = gpnn_choice_rows_left(c, c->dataset->n);
   if (!exact_is_open(c) || n < 2) return GPNN_OK; /* one row has no likelihood to maximise */
   enum gpnn_status status = race_of_all(c, n, N_EXACT, exact, err);
   if (status == GPNN_OK) status = race_of_all(c, n, N_EXACT_OTHERS, exact_others, err);
-  if (status == GPNN_OK) status = gpnn_choice_race(c, N_SPARSE, sparse, err);
+  if (status == GPNN_OK && is_alone) status = gpnn_choice_race(c, N_SPARSE, sparse, err);
   return status == GPNN_OK ? race_of_all(c, n, N_EXACT_SPARSE, exact_sparse, err) : status;
 }
 
@@ -465,13 +466,13 @@ static enum gpnn_status race(struct gpnn_choice *c, struct gpnn_error *err)
    * that copies and groups have with less effort or fewer rows. */
   bool is_more = is_thorough(c) || c->whole->n > GPNN_CHOOSE_EXACT_GROUPS;
   bool together = c->tries_rotations || (is_more && c->whole->n_row_groups > 0);
-  enum gpnn_status status = together ? GPNN_OK : race_exact(c, err);
+  enum gpnn_status status = together ? GPNN_OK : race_exact(c, true, err);
   if (status == GPNN_OK && c->n_trials == 0) {
     status = is_fast ? gpnn_choice_race(c, N_FAST, fast, err)
                      : gpnn_choice_race(c, N_NORMAL, normal, err);
     if (status == GPNN_OK) status = gpnn_choice_race(c, N_HARDER, harder, err);
   }
-  return status == GPNN_OK && together ? race_exact(c, err) : status;
+  return status == GPNN_OK && together ? race_exact(c, false, err) : status;
 }
 
 static size_t most(const struct gpnn_choice *c, bool is_sampled)
