@@ -67,7 +67,7 @@ fit() {
     srand(7)
     for (j = 1; j <= 12; j++) printf "x%d\t", j
     print "kind"
-    for (i = 0; i < 1000; i++) {
+    for (i = 0; i < 400; i++) {
       level = 0
       for (j = 0; j < 12; j++) {
         x[j] = rand() - 0.5
