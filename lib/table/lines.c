@@ -16,9 +16,10 @@ static bool has_lines(const struct gpnn_table *table)
          table->delimiter != ' ' && table->values.notation.comment == NULL;
 }
 
-/* Finds the lines to take in the buffer; false if it does not have them all. */
+/* Finds the lines to take in the buffer; false if it does not have them all, and '*rest' is how
+ * much it has of the line that it does not have wholly. */
 static bool find_lines(const struct gpnn_table *table, size_t most, size_t most_bytes,
-                       struct gpnn_extent *extent, bool *has_blank)
+                       struct gpnn_extent *extent, bool *has_blank, size_t *rest)
 {
   const char *begin = table->buffer + table->start, *end = table->buffer + table->end;
   const char *s = begin;
@@ -26,6 +27,7 @@ static bool find_lines(const struct gpnn_table *table, size_t most, size_t most_
   *has_blank = false;
   while (extent->n_lines < most && extent->length < most_bytes) {
     const char *lf = memchr(s, '\n', (size_t)(end - s));
+    *rest = (size_t)(end - s);
     if (lf == NULL) return false;
     size_t length = (size_t)(lf - s);
     if (length > 0 && lf[-1] == '\r') length--;
@@ -43,10 +45,14 @@ enum gpnn_status gpnn_lines_take(struct gpnn_table *table, size_t most, size_t m
 {
   struct gpnn_extent extent;
   bool has_blank;
+  size_t rest;
   lines->n = 0;
   if (!has_lines(table)) return GPNN_OK;
-  while (!find_lines(table, most, most_bytes, &extent, &has_blank))
-    if (table->at_end || gpnn_table_fill(table, &table->failure) != GPNN_OK) return GPNN_OK;
+  /* A long line may be endless, of a binary file: gpnn_table_next() looks at its bytes only once,
+   * and sees what they are. */
+  while (!find_lines(table, most, most_bytes, &extent, &has_blank, &rest))
+    if (rest >= most_bytes || table->at_end || gpnn_table_fill(table, &table->failure) != GPNN_OK)
+      return GPNN_OK;
   const char *begin = table->buffer + table->start;
   if (has_blank || memchr(begin, '"', extent.n_bytes) != NULL ||
       memchr(begin, '\0', extent.n_bytes) != NULL)

@@ -31,8 +31,8 @@ struct gpnn_lines {
 /*
  * Takes the lines of the next 'most' records or, if these are longer, of as many as it takes for
  * 'most_bytes' bytes without line ends.  'n' is 0, and nothing is taken, where they are not plain,
- * where so many are not left, and before the first good record.  That the table cannot be read on
- * is left for gpnn_table_next() to say.  GPNN_ENOMEM.
+ * where so many are not left or one goes on for more bytes than that, and before the first good
+ * record.  That the table cannot be read on is left for gpnn_table_next() to say.  GPNN_ENOMEM.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_lines_take(struct gpnn_table *table, size_t most,
                                                  size_t most_bytes, struct gpnn_lines *lines,

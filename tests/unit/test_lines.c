@@ -127,12 +127,35 @@ static void damage_is_found_behind_the_records_before_it(void **state)
   free(text);
 }
 
+static void a_line_without_end_is_not_waited_for(void **state)
+{
+  (void)state;
+  enum { ROWS = 100, MOST_BYTES = 1 << 12 };
+  const struct gpnn_table_options options = {.has_header = true};
+  struct gpnn_lines lines = {0};
+  struct gpnn_table *table = NULL;
+  struct gpnn_record record;
+  char *text = calloc(2, MUCH);
+  size_t used = (size_t)sprintf(text, "a,b\n");
+  for (int i = 0; i < ROWS; i++) used += (size_t)sprintf(text + used, "%d,2\n", i);
+  assert_ok(gpnn_table_open(&table, scratch_write("t.csv", text, 2 * MUCH), &options, &err));
+  assert_ok(gpnn_table_next(table, &record, &err));
+  assert_ok(gpnn_lines_take(table, MUCH, MOST_BYTES, &lines, &err));
+  assert_int_equal(lines.n, 0);
+  assert_true(gpnn_input_share(gpnn_table_input(table)) < 0.5);
+  for (int i = 1; i < ROWS; i++) assert_ok(gpnn_table_next(table, &record, &err));
+  assert_fails(gpnn_table_next(table, &record, &err), GPNN_EFORMAT, "t.csv:102: has a NUL byte");
+  gpnn_table_close(table);
+  free(text);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lines_and_records_are_those_of_the_table),
       cmocka_unit_test(lines_are_taken_where_they_are_plain),
       cmocka_unit_test(damage_is_found_behind_the_records_before_it),
+      cmocka_unit_test(a_line_without_end_is_not_waited_for),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
