@@ -30,6 +30,14 @@ static bool rotated_kernel_is_open(const struct gpnn_choice *c)
   return c->tries_rotations && c->options->kernel;
 }
 
+/* Lengthscales for which there are so few rows learn most of what new rows bear out in a short
+ * descent, and from then on the rows. */
+static bool has_few_rows(const struct gpnn_choice *c)
+{
+  enum { EACH = 4 };
+  return gpnn_choice_may_be_sparse(c) && c->dataset->n / EACH < c->dataset->n_groups;
+}
+
 /* The first descents were shorter than they may be. */
 static bool goes_on(const struct gpnn_choice *c)
 {
@@ -147,7 +155,9 @@ static bool best_is_rotated(const struct gpnn_choice *c)
 /* The first descents do for what rotations would have improved, but did not. */
 static bool may_go_on(const struct gpnn_choice *c)
 {
-  return gpnn_choice_best(c) != NULL && (!c->tries_rotations || best_is_rotated(c));
+  const struct gpnn_choose_trial *best = gpnn_choice_best(c);
+  if (best == NULL || (best->candidate.ard && has_few_rows(c))) return false;
+  return !c->tries_rotations || best_is_rotated(c);
 }
 
 /* Few inputs, or much the same lengthscale for all. */
@@ -288,7 +298,7 @@ static const struct gpnn_choose_row exact_others[] = {
 /* Where few of many inputs matter.  The exact likelihood of few rows has many maxima, of which
  * neighbourhoods come near a good one. */
 static const struct gpnn_choose_row sparse[] = {
-    {gpnn_choice_may_be_sparse, has_best, .ard = true, .is_early = true, .part = 2},
+    {gpnn_choice_may_be_sparse, has_best, .ard = true, .is_early = true, .part = 4},
 };
 static const struct gpnn_choose_row exact_sparse[] = {
     {gpnn_choice_may_be_sparse, best_has_ard, .from = GPNN_FROM_BEST},
@@ -522,6 +532,11 @@ static enum gpnn_status refit(struct gpnn_choice *c, struct gpnn_choose_trial *b
   if (!best->candidate.exact && (by_blocks || gpnn_choice_rows_left(c, fit.rows) == fit.rows))
     return GPNN_OK;
   if (is_thorough(c)) fit.rows = c->dataset->n;
+  if (best->candidate.ard && has_few_rows(c)) { /* as before, and no farther */
+    fit.start = NULL;
+    fit.n_starts = 0;
+    fit.steps = best->how.steps;
+  }
   enum gpnn_status status = gpnn_choice_fit(c, NULL, &fit, &trial, err);
   if (status == GPNN_OK) {
     struct gpnn_parameters *params = best->params;
