@@ -58,95 +58,93 @@ static enum gpnn_status allocate(struct solver *s)
 
 /* ---- passes over blocks -------------------------------------------------------------------- */
 
+/* One pass: what is done with the numbers of each outer index, which start at 'at'. */
 struct pass {
   const struct solver *solver;
+  void (*work)(const struct pass *pass, size_t piece, size_t at);
   const double *x, *y;
   double *to;
   const double *mix;
   double factor;
 };
 
-static void multiply_piece(void *context, size_t thread, size_t piece)
+static void pass_piece(void *context, size_t thread, size_t piece)
 {
   const struct pass *pass = context;
   const struct solver *s = pass->solver;
-  int m = (int)s->m, inner = (int)s->inner;
-  double *part = s->part + piece * s->m * s->m;
   (void)thread;
-  memset(part, 0, s->m * s->m * sizeof *part);
   for (size_t o = piece * s->rows; o < (piece + 1) * s->rows && o < s->outer; o++)
-    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, m, inner, 1,
-                pass->x + o * s->m * s->inner, inner, pass->y + o * s->m * s->inner, inner, 1, part,
-                m);
+    pass->work(pass, piece, o * s->m * s->inner);
+}
+
+static void run(struct pass pass)
+{
+  gpnn_threads_each(pass.solver->threads, pass.solver->pieces, 1, pass_piece, &pass);
+}
+
+static void multiply_here(const struct pass *pass, size_t piece, size_t at)
+{
+  const struct solver *s = pass->solver;
+  int m = (int)s->m, inner = (int)s->inner;
+  cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, m, inner, 1, pass->x + at, inner,
+              pass->y + at, inner, 1, s->part + piece * s->m * s->m, m);
 }
 
 /* to = x'y, a small matrix: symmetric in exact arithmetic wherever it is used. */
 static void products(const struct solver *s, const double *x, const double *y, double *to)
 {
-  struct pass pass = {.solver = s, .x = x, .y = y};
-  gpnn_threads_each(s->threads, s->pieces, 1, multiply_piece, &pass);
-  memset(to, 0, s->m * s->m * sizeof *to);
+  size_t n = s->m * s->m;
+  memset(s->part, 0, s->pieces * n * sizeof *to);
+  run((struct pass){.solver = s, .work = multiply_here, .x = x, .y = y});
+  memset(to, 0, n * sizeof *to);
   for (size_t p = 0; p < s->pieces; p++)
-    for (size_t i = 0; i < s->m * s->m; i++) to[i] += s->part[p * s->m * s->m + i];
+    for (size_t i = 0; i < n; i++) to[i] += s->part[p * n + i];
 }
 
-static void add_piece(void *context, size_t thread, size_t piece)
+static void add_here(const struct pass *pass, size_t piece, size_t at)
 {
-  const struct pass *pass = context;
-  const struct solver *s = pass->solver;
-  int m = (int)s->m, inner = (int)s->inner;
-  (void)thread;
-  for (size_t o = piece * s->rows; o < (piece + 1) * s->rows && o < s->outer; o++)
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, inner, m, m, pass->factor,
-                pass->x + o * s->m * s->inner, inner, pass->mix, m, 1,
-                pass->to + o * s->m * s->inner, inner);
+  int m = (int)pass->solver->m, inner = (int)pass->solver->inner;
+  (void)piece;
+  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, inner, m, m, pass->factor, pass->x + at,
+              inner, pass->mix, m, 1, pass->to + at, inner);
 }
 
 /* to += factor x 'mix' */
 static void add(const struct solver *s, double factor, const double *x, const double *mix,
                 double *to)
 {
-  struct pass pass = {.solver = s, .x = x, .to = to, .mix = mix, .factor = factor};
-  gpnn_threads_each(s->threads, s->pieces, 1, add_piece, &pass);
+  run((struct pass){.solver = s, .work = add_here, .x = x, .to = to, .mix = mix, .factor = factor});
 }
 
-static void divide_piece(void *context, size_t thread, size_t piece)
+static void divide_here(const struct pass *pass, size_t piece, size_t at)
 {
-  const struct pass *pass = context;
-  const struct solver *s = pass->solver;
-  int m = (int)s->m, inner = (int)s->inner;
-  (void)thread;
-  for (size_t o = piece * s->rows; o < (piece + 1) * s->rows && o < s->outer; o++)
-    cblas_dtrsm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, inner, m, 1,
-                pass->mix, m, pass->to + o * s->m * s->inner, inner);
+  int m = (int)pass->solver->m, inner = (int)pass->solver->inner;
+  (void)piece;
+  cblas_dtrsm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, inner, m, 1,
+              pass->mix, m, pass->to + at, inner);
 }
 
 /* x <- x 'mix'^-1, which is upper triangular */
 static void divide(const struct solver *s, const double *mix, double *x)
 {
-  struct pass pass = {.solver = s, .to = x, .mix = mix};
-  gpnn_threads_each(s->threads, s->pieces, 1, divide_piece, &pass);
+  run((struct pass){.solver = s, .work = divide_here, .to = x, .mix = mix});
 }
 
-static void turn_piece(void *context, size_t thread, size_t piece)
+static void turn_here(const struct pass *pass, size_t piece, size_t at)
 {
-  const struct pass *pass = context;
-  const struct solver *s = pass->solver;
-  int m = (int)s->m, inner = (int)s->inner;
-  (void)thread;
-  for (size_t o = piece * s->rows; o < (piece + 1) * s->rows && o < s->outer; o++) {
-    double *d = pass->to + o * s->m * s->inner;
-    cblas_dtrmm(CblasColMajor, CblasRight, CblasUpper, CblasTrans, CblasNonUnit, inner, m, 1,
-                pass->mix, m, d, inner);
-    for (size_t i = 0; i < s->m * s->inner; i++) d[i] += pass->x[o * s->m * s->inner + i];
-  }
+  size_t n = pass->solver->m * pass->solver->inner;
+  int m = (int)pass->solver->m, inner = (int)pass->solver->inner;
+  double *d = pass->to + at;
+  (void)piece;
+  cblas_dtrmm(CblasColMajor, CblasRight, CblasUpper, CblasTrans, CblasNonUnit, inner, m, 1,
+              pass->mix, m, d, inner);
+  for (size_t i = 0; i < n; i++) d[i] += pass->x[at + i];
 }
 
 /* d <- z + d S' */
 static void turn(const struct solver *s)
 {
-  struct pass pass = {.solver = s, .x = s->z, .to = s->d, .mix = s->s};
-  gpnn_threads_each(s->threads, s->pieces, 1, turn_piece, &pass);
+  run((struct pass){.solver = s, .work = turn_here, .x = s->z, .to = s->d, .mix = s->s});
 }
 
 /* ---- residuals ----------------------------------------------------------------------------- */
