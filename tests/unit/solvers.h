@@ -124,4 +124,17 @@ static inline double lapack_logdet(size_t n, const double *a)
   return sum;
 }
 
+/* Jacobi's preconditioner, made to differ from a multiple of the unit matrix. */
+static inline void give_preconditioner(struct dense_matrix *m)
+{
+  m->inverse = gpnn_alloc(m->n, m->n, sizeof *m->inverse);
+  assert_non_null(m->inverse);
+  for (size_t i = 0; i < m->n; i++) m->inverse[i * m->n + i] = 1 + (double)(i % 3);
+}
+
+static inline struct gpnn_cg_options within(double tolerance)
+{
+  return (struct gpnn_cg_options){.tolerance = tolerance, .most_iterations = 1000, .threads = 1};
+}
+
 #endif

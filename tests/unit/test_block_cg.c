@@ -4,11 +4,6 @@
 #include "linalg/blas_threads.h"
 #include "linalg/block_cg.h"
 
-static struct gpnn_cg_options within(double tolerance)
-{
-  return (struct gpnn_cg_options){.tolerance = tolerance, .most_iterations = 1000, .threads = 1};
-}
-
 /* Solves from 0; the caller frees the solution. */
 static double *solved(struct dense_matrix *m, size_t columns, const double *b,
                       const struct gpnn_cg_options *options, struct gpnn_cg_report *report)
@@ -26,14 +21,6 @@ static void check_solution(const struct dense_matrix *m, size_t columns, const d
   double *exact = lapack_solve(m, columns, b);
   for (size_t i = 0; i < m->n * columns; i++) assert_near(x[i], exact[i], within_by);
   free(exact);
-}
-
-/* Jacobi's preconditioner, made to differ from a multiple of the unit matrix. */
-static void give_preconditioner(struct dense_matrix *m)
-{
-  m->inverse = gpnn_alloc(m->n, m->n, sizeof *m->inverse);
-  assert_non_null(m->inverse);
-  for (size_t i = 0; i < m->n; i++) m->inverse[i * m->n + i] = 1 + (double)(i % 3);
 }
 
 static void solutions_are_those_of_a_factorisation_in_every_layout(void **state)

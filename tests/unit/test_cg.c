@@ -3,11 +3,6 @@
 
 #include "linalg/blas_threads.h"
 
-static struct gpnn_cg_options within(double tolerance)
-{
-  return (struct gpnn_cg_options){.tolerance = tolerance, .most_iterations = 1000, .threads = 1};
-}
-
 /* Solves from 0, or from the 'x' given; the caller frees the solution. */
 static double *solved(struct dense_matrix *m, size_t columns, const double *b,
                       const struct gpnn_cg_options *options, struct gpnn_cg_report *report)
@@ -41,14 +36,6 @@ static double worst_residual(const struct dense_matrix *m, size_t columns, const
   double most = 0;
   for (size_t j = 0; j < columns; j++) most = fmax(most, true_residual(m, columns, b, x, j));
   return most;
-}
-
-/* Jacobi's preconditioner, made to differ from a multiple of the unit matrix. */
-static void give_preconditioner(struct dense_matrix *m)
-{
-  m->inverse = gpnn_alloc(m->n, m->n, sizeof *m->inverse);
-  assert_non_null(m->inverse);
-  for (size_t i = 0; i < m->n; i++) m->inverse[i * m->n + i] = 1 + (double)(i % 3);
 }
 
 static void solutions_are_those_of_a_factorisation_in_every_layout(void **state)
