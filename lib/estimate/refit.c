@@ -31,8 +31,9 @@ static size_t steps_for(size_t steps, size_t n)
 /*
  * The options that 'given' were estimated under, for 'n' rows.  The start is the usual one, not
  * 'given', which have seen the rows that are now left out, but for the likelihood of all rows in
- * one block: that is followed to its maximum, which does not depend on the start.  A rotation is
- * learnt in a second stage, after lengthscales without one.
+ * one block.  That is followed to a maximum, which the rows left out hardly move, unless there are
+ * few rows for each lengthscale, when it has many.  A rotation is learnt in a second stage, after
+ * lengthscales without one.
  */
 static struct gpnn_fit_options options_of(const struct gpnn_parameters *given, size_t n,
                                           int threads)
