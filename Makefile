@@ -77,7 +77,7 @@ localise = $(if $(findstring -fsanitize,$(ALL_CXXFLAGS)),,$(OBJCOPY) --wildcard 
 ALL_LIBS = $(FAISS_LIBS) $(DEP_LIBS) $(CHOLMOD_LIBS) -lstdc++ -lm $(LDLIBS) \
   $(if $(MPI_LIBS),-Wl$(comma)--as-needed $(MPI_LIBS))
 # The OpenMP runtime is for FAISS and CHOLMOD, which are kept to one thread
-# (lib/search/faiss_calls.cc, lib/linalg/sparse_factor.c).
+# (lib/search/faiss_calls.cc, lib/linalg/factors/sparse_factor.c).
 ALL_LDFLAGS = -pthread -fopenmp $(HARD_LINKS) $(SANITIZERS) $(LDFLAGS)
 # Some two hundred test programs are linked, each with the whole library: lld, where it is
 # installed, takes a quarter of the time.
@@ -101,7 +101,7 @@ LIB_OBJECTS := $(LIB_C:%.c=$(BUILD)/%.o) $(LIB_CC:%.cc=$(BUILD)/%.o)
 LIB := $(BUILD)/libgpnn.a
 HEADERS := $(wildcard lib/*/*.h lib/*/*/*.h lib/*/*/*/*.h)
 # Headers that mean nothing outside the sources that include them
-TEMPLATES := $(wildcard lib/linalg/panels_*_private.h)
+TEMPLATES := $(wildcard lib/linalg/panels/panels_*_private.h)
 # The public headers: gpnn.h and what it includes, found when first asked for.  Clients see them as
 # they are in PUBLIC, where they include each other as <gpnn/...>.
 PUBLIC := $(BUILD)/public
@@ -173,10 +173,10 @@ $(SIMD_SOURCES:%.c=$(BUILD)/%.o): EXTRA_CFLAGS = \
   $(if $(call is_optimised,$(CFLAGS)),-O3 -fno-trapping-math)
 $(BUILD)/lib/shard/comm_mpi.o: EXTRA_CFLAGS = $(if $(MPI_LIBS),-DGPNN_MPI $(MPI_CFLAGS))
 # Loops over panels are compiled for one set of instructions each, and chosen at run time.
-$(BUILD)/lib/linalg/panels_%.o: EXTRA_CFLAGS = -O3 -ffp-contract=fast $(INSTRUCTIONS)
+$(BUILD)/lib/linalg/panels/panels_%.o: EXTRA_CFLAGS = -O3 -ffp-contract=fast $(INSTRUCTIONS)
 ifneq ($(filter x86_64%,$(MACHINE)),)
-$(BUILD)/lib/linalg/panels_avx2.o: INSTRUCTIONS := -mavx2 -mfma
-$(BUILD)/lib/linalg/panels_avx512.o: INSTRUCTIONS := -mavx512f -mavx512dq -mavx512vl -mavx2 -mfma \
+$(BUILD)/lib/linalg/panels/panels_avx2.o: INSTRUCTIONS := -mavx2 -mfma
+$(BUILD)/lib/linalg/panels/panels_avx512.o: INSTRUCTIONS := -mavx512f -mavx512dq -mavx512vl -mavx2 -mfma \
   -mprefer-vector-width=512
 endif
 

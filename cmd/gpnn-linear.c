@@ -7,9 +7,9 @@
 #include "cmd/common/table.h"
 #include "kernel/covariance.h"
 #include "linalg/blas_threads.h"
-#include "linalg/cholesky.h"
 #include "linalg/dense.h"
-#include "linalg/estimate.h"
+#include "linalg/factors/cholesky.h"
+#include "linalg/iterative/estimate.h"
 #include "models/inducing/inducing.h"
 #include "table/columns.h"
 

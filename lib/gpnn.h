@@ -22,7 +22,7 @@
  *   likelihood/distribution.h         or its whole distribution: quantiles, densities, scores
  *   models/labels.h                   or the probabilities of its classes
  *   models/joint.h                    draw several rows together, and predict their sum
- *   stats/metrics.h                   measure how good the predictions are
+ *   stats/scores/metrics.h                   measure how good the predictions are
  *
  * Include it as <gpnn/gpnn.h>, from C or C++ (some _INIT macros need C++20).  This header and those
  * that it includes are the interface of the library, and the only ones installed; the interface may
@@ -79,7 +79,7 @@
 #include "models/labels.h"
 #include "models/model.h"
 #include "models/predict.h"
-#include "stats/metrics.h"
+#include "stats/scores/metrics.h"
 #include "table/schema.h"
 #include "table/table.h"
 

@@ -8,7 +8,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "base/threads.h"
-#include "stats/student.h"
+#include "stats/distributions/student.h"
 
 /* All rows at once where something is learnt from them, or else a block of rows at a time. */
 struct combining {

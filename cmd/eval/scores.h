@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 #include "cmd/common/cli.h"
-#include "stats/classification.h"
-#include "stats/coverage.h"
-#include "stats/metrics.h"
+#include "stats/scores/classification.h"
+#include "stats/scores/coverage.h"
+#include "stats/scores/metrics.h"
 #include "table/predictions.h"
 
 /* What is written.  PIT is of numbers; CONFUSION, ROC and CLASSES are of classes. */

@@ -20,7 +20,7 @@
 #include "container/state.h"
 #include "dataset/training/grown.h"
 #include "kernel/effects.h"
-#include "stats/coverage.h"
+#include "stats/scores/coverage.h"
 
 /* ---- options ------------------------------------------------------------------------------- */
 

@@ -9,8 +9,8 @@
 #include "cmd/common/report.h"
 #include "cmd/common/table.h"
 #include "cmd/plot/plot.h"
+#include "stats/distributions/student.h"
 #include "stats/scatter.h"
-#include "stats/student.h"
 #include "table/columns.h"
 
 enum { LINE_MAX_POINTS = 2000 };

@@ -4,9 +4,9 @@
 
 #include "base/memory.h"
 #include "cmd/plot/plot.h"
-#include "stats/binomial.h"
-#include "stats/coverage.h"
-#include "stats/metrics.h"
+#include "stats/distributions/binomial.h"
+#include "stats/scores/coverage.h"
+#include "stats/scores/metrics.h"
 
 enum { N_LEVELS = 20, BAND_STEPS = 200 };
 

@@ -9,8 +9,8 @@
 #include "cmd/common/report.h"
 #include "cmd/common/table.h"
 #include "cmd/plot/plot.h"
-#include "stats/binomial.h"
-#include "stats/classification.h"
+#include "stats/distributions/binomial.h"
+#include "stats/scores/classification.h"
 
 enum { NAME_BYTES = 48 };
 
@@ -64,7 +64,7 @@ static enum gpnn_status read_row(struct plot *plot, struct counted *c, struct gp
                      gpnn_table_before_line(plot->table), record.line);
 }
 
-/* Reads all rows; 'ranks' as in stats/classification.h. */
+/* Reads all rows; 'ranks' as in stats/scores/classification.h. */
 static enum gpnn_status count(struct plot *plot, bool ranks, struct counted *c,
                               struct gpnn_error *err)
 {

@@ -10,7 +10,7 @@
 #include "cmd/common/report.h"
 #include "cmd/common/table.h"
 #include "cmd/plot/plot.h"
-#include "stats/power_law.h"
+#include "stats/scores/power_law.h"
 #include "table/columns.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include "cmd/simulate/options.h"
 #include "cmd/simulate/simulate.h"
 #include "simulate/theory.h"
-#include "stats/power_law.h"
+#include "stats/scores/power_law.h"
 
 /* The quantities that lines are about, in their order. */
 enum quantity {

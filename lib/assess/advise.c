@@ -11,7 +11,7 @@
 #include "dataset/sample.h"
 #include "linalg/arrays.h"
 #include "simulate/theory.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 #include "stats/sum.h"
 
 /* The smallest subsamples are this part of the rows, the next ones twice as large. */

@@ -12,8 +12,8 @@
  * More rows: mean squared error and NLL are extrapolated from n to 2n and 10n rows, along the slope
  * over the last three sizes (of the logarithm of the squared error, and of the NLL, against the
  * logarithm of the rows).  The value lies halfway between a slope that stays the same and one that
- * flattens as the learning curve through all sizes does (stats/learning_curve.h).  So few sizes
- * cannot tell a nearby floor from a steady fall, nor show where errors will fall faster: the
+ * flattens as the learning curve through all sizes does (stats/scores/learning_curve.h).  So few
+ * sizes cannot tell a nearby floor from a steady fall, nor show where errors will fall faster: the
  * interval covers both courses, and lets the slope drift by a factor of standard deviation 0.2 per
  * doubling.  Subsamples with no more rows than neighbours are skipped.
  * More neighbours: twice as many.  Other parameters: the change with the lowest NLL on one half of
@@ -35,7 +35,7 @@
 #include "base/status.h"
 #include "dataset/dataset.h"
 #include "models/model.h"
-#include "stats/learning_curve.h"
+#include "stats/scores/learning_curve.h"
 
 /* A value and the interval that it probably lies in. */
 struct gpnn_advise_value {

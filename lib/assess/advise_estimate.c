@@ -9,7 +9,7 @@
 #include "base/compare.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "stats/power_law.h"
+#include "stats/scores/power_law.h"
 
 enum { RESAMPLES = 500 };
 

@@ -10,8 +10,8 @@
 #include "likelihood/atom.h"
 #include "likelihood/distribution.h"
 #include "likelihood/head.h"
-#include "stats/difference.h"
-#include "stats/student.h"
+#include "stats/distributions/student.h"
+#include "stats/scores/difference.h"
 
 enum { FOLDS = 5, FEWEST = 30 }; /* rows at the atom */
 

@@ -12,7 +12,7 @@
 #include "estimate/count_sites.h"
 #include "likelihood/count.h"
 #include "linalg/arrays.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 /* The sd of the prior. */
 static const double prior_sd = 0.5;

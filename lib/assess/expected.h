@@ -26,8 +26,8 @@
 
 #include "base/status.h"
 #include "models/model.h"
-#include "stats/classification.h"
-#include "stats/metrics.h"
+#include "stats/scores/classification.h"
+#include "stats/scores/metrics.h"
 
 /* The level of the interval whose coverage is reported. */
 #define GPNN_EXPECTED_LEVEL 0.95

@@ -9,8 +9,8 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "stats/binomial.h"
-#include "stats/student.h"
+#include "stats/distributions/binomial.h"
+#include "stats/distributions/student.h"
 #include "table/columns.h"
 
 /* How a figure varies from night to night, and on which sides it has limits. */

@@ -31,8 +31,8 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "stats/classification.h"
-#include "stats/metrics.h"
+#include "stats/scores/classification.h"
+#include "stats/scores/metrics.h"
 #include "table/date.h"
 #include "table/stream.h"
 

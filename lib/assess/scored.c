@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "stats/difference.h"
-#include "stats/student.h"
+#include "stats/distributions/student.h"
+#include "stats/scores/difference.h"
 #include "table/columns.h"
 #include "table/predictions.h"
 

@@ -16,8 +16,8 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "stats/classification.h"
-#include "stats/metrics.h"
+#include "stats/scores/classification.h"
+#include "stats/scores/metrics.h"
 #include "table/table.h"
 
 /* The level of the interval whose coverage is reported. */

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "combine/combine.h"
-#include "stats/metrics.h"
+#include "stats/scores/metrics.h"
 
 struct checking {
   struct gpnn_combine_settings settings;

@@ -5,7 +5,7 @@
 
 #include "base/compare.h"
 #include "base/memory.h"
-#include "stats/student.h"
+#include "stats/distributions/student.h"
 
 /* A variance that is nothing but noise is this share of a usual one above it, and at least so much
  * in any case. */

@@ -105,7 +105,7 @@ gpnn_combine_learn(enum gpnn_combine_rule rule, size_t n, size_t n_rows, const d
                    const double *variances, const double *df, const double *truth, double *weights,
                    double *spread, double *spare_variance, struct gpnn_error *err);
 
-/* How good a rule's predictions are (stats/metrics.h). */
+/* How good a rule's predictions are (stats/scores/metrics.h). */
 struct gpnn_combine_score {
   size_t n; /* rows; 0: the rule predicts none, and the rest means nothing */
   double rmse, nll, cal, crps;

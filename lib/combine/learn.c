@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "combine/combine.h"
 #include "linalg/arrays.h"
-#include "stats/student.h"
+#include "stats/distributions/student.h"
 
 /* Expectation and maximisation ends when no weight, or the spread of itself, moves by this, or
  * after so many rounds. */

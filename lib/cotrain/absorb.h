@@ -105,8 +105,8 @@ struct gpnn_fusion {
  * function, a rotation, a transform, members, degrees of freedom or a family, or are of classes or
  * counts; or the view has offsets, or is of a grid or a model file.  GPNN_EDATA: a number of the
  * answers is not finite, or a covariance not positive definite.  GPNN_ENUMERIC: a covariance of the
- * model is not positive definite even with jitter (linalg/cholesky.h).  GPNN_ENOMEM.  '*fusion' is
- * then as it was.
+ * model is not positive definite even with jitter (linalg/factors/cholesky.h).  GPNN_ENOMEM.
+ * '*fusion' is then as it was.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_fusion_new(struct gpnn_fusion *fusion, const struct gpnn_dataset *view,

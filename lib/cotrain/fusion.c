@@ -11,9 +11,9 @@
 #include "kernel/effects.h"
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
-#include "linalg/triangular.h"
-#include "stats/normal.h"
+#include "linalg/factors/cholesky.h"
+#include "linalg/factors/triangular.h"
+#include "stats/distributions/normal.h"
 
 #define MEMORY_FOR "for a model of rows and answers"
 

@@ -8,8 +8,8 @@
 #include "base/secret.h"
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
-#include "stats/normal.h"
+#include "linalg/factors/cholesky.h"
+#include "stats/distributions/normal.h"
 
 /* The ellipsoid is the smallest up to this share of q, or after so many steps; it is one around the
  * columns in any case. */

@@ -41,8 +41,8 @@ const char *gpnn_mechanism_name(enum gpnn_mechanism mechanism);
 /* The noise of a release.  A zeroed object may be released. */
 struct gpnn_release {
   size_t q;
-  double *m;          /* owned; q by q, both triangles: M */
-  double *factor;     /* owned; q by q: L of M = L L' below the diagonal (linalg/cholesky.h) */
+  double *m;      /* owned; q by q, both triangles: M */
+  double *factor; /* owned; q by q: L of M = L L' below the diagonal (linalg/factors/cholesky.h) */
   double sensitivity; /* 0: nothing depends on any response */
 };
 

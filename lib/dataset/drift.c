@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "dataset/missing.h"
 #include "dataset/scores.h"
-#include "stats/binomial.h"
-#include "stats/normal.h"
+#include "stats/distributions/binomial.h"
+#include "stats/distributions/normal.h"
 
 static const double chance = 1e-6;
 

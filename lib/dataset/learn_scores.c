@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "dataset/dataset.h"
 #include "dataset/scores.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 /* Number of the first value after 'i' that differs from it. */
 static size_t end_of_equals(size_t n, const double *sorted, size_t i)

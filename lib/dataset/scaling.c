@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "linalg/eigen.h"
+#include "linalg/factors/eigen.h"
 #include "stats/moments.h"
 #include "stats/row_source.h"
 #include "table/schema.h"

@@ -8,7 +8,7 @@
 #include "estimate/choose_private.h"
 #include "kernel/rotation.h"
 #include "linalg/arrays.h"
-#include "stats/difference.h"
+#include "stats/scores/difference.h"
 
 /* ---- trials ------------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #include "likelihood/categorical.h"
 #include "linalg/arrays.h"
 #include "search/search.h"
-#include "stats/difference.h"
+#include "stats/scores/difference.h"
 
 enum gpnn_status gpnn_labels_make_room(struct gpnn_choice *c, struct gpnn_error *err)
 {

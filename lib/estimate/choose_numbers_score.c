@@ -14,7 +14,7 @@
 #include "linalg/arrays.h"
 #include "models/heldout.h"
 #include "models/mixture.h"
-#include "stats/difference.h"
+#include "stats/scores/difference.h"
 
 /* ---- rows --------------------------------------------------------------------------------- */
 

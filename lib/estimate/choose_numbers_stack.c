@@ -13,7 +13,7 @@
 #include "linalg/blas.h"
 #include "models/heldout.h"
 #include "models/mixture.h"
-#include "stats/difference.h"
+#include "stats/scores/difference.h"
 
 enum { MOST = GPNN_WEIGHTS_CANDIDATES };
 

@@ -12,8 +12,8 @@
 #include "likelihood/distribution.h"
 #include "likelihood/head.h"
 #include "likelihood/scale.h"
-#include "stats/difference.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
+#include "stats/scores/difference.h"
 
 /* Fewer rows than this say little about a scale that depends on the row, or about errors of means.
  */

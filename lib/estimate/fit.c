@@ -11,7 +11,7 @@
 #include "kernel/rotation.h"
 #include "kernel/sight.h"
 #include "likelihood/categorical.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "vecchia/gls.h"
 
 /* ---- where to start --------------------------------------------------------------------- */

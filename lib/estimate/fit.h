@@ -30,7 +30,7 @@
 #include "base/status.h"
 #include "dataset/index/index.h"
 #include "kernel/parameters.h"
-#include "linalg/jitter.h"
+#include "linalg/factors/jitter.h"
 #include "linalg/optimize.h"
 
 #ifdef __cplusplus
@@ -158,8 +158,8 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_fit(size_t n, const struct gpnn_dataset *c
 
 /*
  * True if the noise is below the rounding error of a covariance matrix of params->neighbours rows.
- * Predictions from duplicate rows then need jitter (linalg/cholesky.h), even if the objective has
- * seen no duplicates.
+ * Predictions from duplicate rows then need jitter (linalg/factors/cholesky.h), even if the
+ * objective has seen no duplicates.
  */
 bool gpnn_fit_loses_noise(const struct gpnn_parameters *params);
 

@@ -13,9 +13,9 @@
 #include "kernel/kernel.h"
 #include "likelihood/logistic.h"
 #include "linalg/arrays.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "linalg/simd.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 /* ---- the objective -------------------------------------------------------------------- */
 

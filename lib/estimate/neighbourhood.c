@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "estimate/neighbourhood_private.h"
 #include "linalg/arrays.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "linalg/simd.h"
 
 /* ---- room for one thread ------------------------------------------------------------------- */

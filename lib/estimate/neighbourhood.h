@@ -29,7 +29,7 @@
 #include "base/threads.h"
 #include "dataset/index/index.h"
 #include "kernel/parameters.h"
-#include "linalg/jitter.h"
+#include "linalg/factors/jitter.h"
 
 enum gpnn_density {
   GPNN_DENSITY_CONDITIONAL = 0,

@@ -5,10 +5,10 @@
 #include "estimate/neighbourhood_private.h"
 #include "kernel/kernel.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "linalg/simd.h"
 #include "models/model.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 /* ---- covariances ---------------------------------------------------------------------- */
 

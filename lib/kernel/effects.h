@@ -23,7 +23,7 @@
 
 #include "base/status.h"
 #include "dataset/dataset.h"
-#include "linalg/sparse_factor.h"
+#include "linalg/factors/sparse_factor.h"
 
 #ifdef __cplusplus
 extern "C" {

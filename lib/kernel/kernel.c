@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "linalg/panels.h"
+#include "linalg/panels/panels.h"
 #include "linalg/simd.h"
 
 /* ---- the Matern correlation of any smoothness ---------------------------------------------- */

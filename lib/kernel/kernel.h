@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-struct gpnn_panel_set; /* linalg/panels.h */
+struct gpnn_panel_set; /* linalg/panels/panels.h */
 
 /* Bytes of a kernel's text with its NUL, and the largest smoothness, at which c is within 0.004 of
  * its limit, rbf. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "likelihood/logistic.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 /* Beyond e^+-300 no count is found; within, rates and their products stay finite. */
 static const double farthest = 300;

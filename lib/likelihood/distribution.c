@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 #include "likelihood/count.h"
-#include "stats/normal.h"
-#include "stats/student.h"
+#include "stats/distributions/normal.h"
+#include "stats/distributions/student.h"
 
 /* ---- w and the target --------------------------------------------------------------------- */
 

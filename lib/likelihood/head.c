@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 #include "likelihood/conformal.h"
-#include "stats/normal.h"
-#include "stats/student.h"
+#include "stats/distributions/normal.h"
+#include "stats/distributions/student.h"
 
 struct gpnn_head_kind {
   const char *name;

@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-#include "stats/hermite.h"
+#include "stats/distributions/hermite.h"
 
 /* log(1 + exp(u)); that of -u, negated, is the log of the sigmoid 1 / (1 + exp(-u)). */
 static inline double gpnn_logistic_softplus(double u)

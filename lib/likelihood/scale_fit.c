@@ -7,7 +7,7 @@
 #include "likelihood/scale_private.h"
 #include "linalg/arrays.h"
 #include "linalg/optimize.h"
-#include "stats/student.h"
+#include "stats/distributions/student.h"
 
 /* ---- the sample --------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /*
- * dense: a symmetric matrix that is stored, as linalg/cg.h multiplies by it.
+ * dense: a symmetric matrix that is stored, as linalg/iterative/cg.h multiplies by it.
  *
  * Vectors lie one after another (outer = 1, inner = n).  Digits of a product depend neither on how
  * many columns are left to solve for, nor on the threads.
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "linalg/cg.h"
+#include "linalg/iterative/cg.h"
 
 struct gpnn_dense {
   size_t n;        /* at most INT_MAX */

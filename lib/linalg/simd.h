@@ -5,8 +5,8 @@
  * linker picks the best one that the processor has; its loops carry "#pragma omp simd".  The mark
  * is empty, and the function compiled once, without GNU libc's support, under the sanitizers (which
  * run before the choice is made), and if the compiler's flags ask for the widest vectors anyway.
- * The loops of linalg/panels.h are written for each instruction set instead, and linalg/panels.c
- * chooses between them.
+ * The loops of linalg/panels/panels.h are written for each instruction set instead, and
+ * linalg/panels/panels.c chooses between them.
  *
  * exp(), log() and cos() are declared to have vector versions, those of GNU libc's libmvec, which
  * math.h itself declares only under -ffast-math.  They are accurate to 4 units in the last place.

@@ -14,10 +14,10 @@
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "search/nearest.h"
 #include "search/proximity.h"
-#include "stats/student.h"
+#include "stats/distributions/student.h"
 
 struct gpnn_joint {
   const struct gpnn_predictor *predictor;

@@ -55,7 +55,7 @@
 #include "base/status.h"
 #include "dataset/dataset.h"
 #include "kernel/parameters.h"
-#include "linalg/jitter.h"
+#include "linalg/factors/jitter.h"
 
 #ifdef __cplusplus
 extern "C" {

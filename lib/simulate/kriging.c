@@ -1,7 +1,8 @@
 /*
- * Matrices are trapezoids in panels (linalg/panels.h): a column and a row for each neighbour, and
- * below them one row for the point.  Factoring C + ratio I = L L', with ratio = noise /
- * kernelscale, leaves v = L^-1 c in that last row; then w = L^-T v and k'w = kernelscale v'v.
+ * Matrices are trapezoids in panels (linalg/panels/panels.h): a column and a row for each
+ * neighbour, and below them one row for the point.  Factoring C + ratio I = L L', with ratio =
+ * noise / kernelscale, leaves v = L^-1 c in that last row; then w = L^-T v and k'w = kernelscale
+ * v'v.
  */
 #include "simulate/kriging.h"
 
@@ -14,8 +15,8 @@
 #include "base/memory.h"
 #include "kernel/kernel.h"
 #include "linalg/arrays.h"
-#include "linalg/cholesky.h"
-#include "linalg/panels.h"
+#include "linalg/factors/cholesky.h"
+#include "linalg/panels/panels.h"
 #include "linalg/simd.h"
 
 /* What a matrix of correlations depends on besides the points; without a kernel: nothing yet. */

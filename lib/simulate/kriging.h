@@ -39,9 +39,9 @@ void gpnn_kriging_set_neighbours(struct gpnn_kriging *kriging, size_t m, const d
 /*
  * Finds the weights under 'assumed': '*w' has m of them, which belong to the object and last until
  * the next call.  '*latent' is the latent variance, at least 0; '*jitter' what was added to the
- * diagonal of K (linalg/cholesky.h).  GPNN_ENUMERIC: K is not positive definite even with jitter.
- * Cost: O(m^3/3 + m^2 d); O(m^3/3) if kernel and lengthscale are those of the last call; O(1) if
- * the ratio of noise to kernel scale is as well.
+ * diagonal of K (linalg/factors/cholesky.h).  GPNN_ENUMERIC: K is not positive definite even with
+ * jitter. Cost: O(m^3/3 + m^2 d); O(m^3/3) if kernel and lengthscale are those of the last call;
+ * O(1) if the ratio of noise to kernel scale is as well.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_kriging_weights(struct gpnn_kriging *kriging,
                                                       const struct gpnn_covariance *assumed,

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "search/search.h"
-#include "stats/chisquare.h"
+#include "stats/distributions/chisquare.h"
 
 /* ---- inputs ------------------------------------------------------------------------------- */
 

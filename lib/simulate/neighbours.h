@@ -70,10 +70,10 @@ GPNN_MUST_CHECK enum gpnn_status gpnn_neighbours_new(struct gpnn_neighbours **ne
  * even outside the disk.
  *
  * Drawn offsets have no cancellation, however small they are.  Their distances are quantiles of
- * uniform deviates with a relative error of 1e-13 (stats/chisquare.h); near the edge of a disk, the
- * rounding of |x*| adds to it.  Cost: some d deviates per neighbour, and no memory.  Points of one
- * cloud share its rows, while neighbours drawn for different points are independent.  Only searches
- * can fail, for want of memory.
+ * uniform deviates with a relative error of 1e-13 (stats/distributions/chisquare.h); near the edge
+ * of a disk, the rounding of |x*| adds to it.  Cost: some d deviates per neighbour, and no memory.
+ * Points of one cloud share its rows, while neighbours drawn for different points are independent.
+ * Only searches can fail, for want of memory.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_neighbours_find(const struct gpnn_neighbours *neighbours,
                                                       uint64_t first, size_t n_points,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "stats/student.h"
+#include "stats/distributions/student.h"
 
 /* ---- noise -------------------------------------------------------------------------------- */
 

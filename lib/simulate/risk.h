@@ -22,7 +22,7 @@
 
 #include "base/status.h"
 #include "kernel/covariance.h"
-#include "linalg/jitter.h"
+#include "linalg/factors/jitter.h"
 #include "simulate/function.h"
 #include "simulate/neighbours.h"
 

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "simulate/risk.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 #include "stats/sum.h"
 
 /* ---- estimates ---------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 struct gpnn_theory_limits gpnn_theory_limits(double noise, double assumed, size_t m)
 {

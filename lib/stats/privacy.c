@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 /* Below this the distribution function is nearly too small for a double, and its expansion is as
  * exact as one. */

@@ -7,7 +7,7 @@
 
 #include "base/compare.h"
 #include "base/memory.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 #include "stats/transform.h"
 
 /* Targets in ascending order. */

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "kernel/coefficients.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 
 /* Rows whose residuals are held at a time: bounds memory, changes no result. */
 enum { CHUNK = 4096 };

@@ -23,7 +23,7 @@
 #include "kernel/covariance.h"
 #include "kernel/mean.h"
 #include "kernel/parameters.h"
-#include "linalg/jitter.h"
+#include "linalg/factors/jitter.h"
 #include "vecchia/vecchia.h"
 #include "vecchia/whiten.h"
 

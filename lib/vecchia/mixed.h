@@ -13,7 +13,7 @@
  *   s = (|t - R b|^2 + b'D^-1 b) / (n - p) with p fixed effects,
  *   -2 log restricted likelihood = log|D| + log|A| + (n - p) (1 + log(2 pi s)),
  * where log|D| is that of the random effects alone, as is usual; log|W|^2 is the caller's to take
- * off.  Its derivatives need of A^-1 what linalg/sparse_factor.h computes, no more.
+ * off.  Its derivatives need of A^-1 what linalg/factors/sparse_factor.h computes, no more.
  *
  * Threads: no shared state.  Everything runs on the calling thread, which has claimed a thread of
  * the BLAS (linalg/blas_threads.h).
@@ -24,7 +24,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "linalg/sparse_factor.h"
+#include "linalg/factors/sparse_factor.h"
 
 struct gpnn_mixed_factor {
   const char *name;       /* for messages */

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 
 enum { CHUNK = 16 }; /* rows that a thread takes at a time */
 

@@ -19,7 +19,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "kernel/covariance.h"
-#include "linalg/jitter.h"
+#include "linalg/factors/jitter.h"
 
 /* Rows, their values and their neighbours.  All arrays are borrowed. */
 struct gpnn_whiten_rows {

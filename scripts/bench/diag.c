@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "linalg/blas_threads.h"
-#include "linalg/probes.h"
+#include "linalg/iterative/probes.h"
 #include "models/inducing/diag/diag.h"
 
 enum { ROWS = 256, INPUTS = 8, PROBES = 8 };

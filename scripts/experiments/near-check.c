@@ -25,7 +25,7 @@
 #include "base/threads.h"
 #include "linalg/blas_threads.h"
 #include "simulate/neighbours.h"
-#include "stats/chisquare.h"
+#include "stats/distributions/chisquare.h"
 
 enum { M = 50, RANKS = 3, MEASURES = 2 * RANKS, DRAWN = 1000, MOST_CLOUDS = 100, SETTINGS = 5 };
 

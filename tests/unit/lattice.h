@@ -4,7 +4,7 @@
 #ifndef GPNN_TESTS_LATTICE_H
 #define GPNN_TESTS_LATTICE_H
 
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "models/grid/system/system_private.h"
 #include "random.h"
 

@@ -5,10 +5,10 @@
 #define GPNN_TESTS_SOLVERS_H
 
 #include "linalg/blas.h"
-#include "linalg/cg.h"
+#include "linalg/iterative/cg.h"
 #include "random.h"
 
-/* An n by n matrix whose element e of vector j of a block is where linalg/cg.h says. */
+/* An n by n matrix whose element e of vector j of a block is where linalg/iterative/cg.h says. */
 struct dense_matrix {
   size_t outer, inner, n;
   double *a;         /* n by n, symmetric */

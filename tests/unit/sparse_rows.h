@@ -5,7 +5,7 @@
 #define GPNN_TESTS_SPARSE_ROWS_H
 
 #include "linalg/blas.h"
-#include "linalg/sparse_factor.h"
+#include "linalg/factors/sparse_factor.h"
 #include "random.h"
 
 /* Rows that grow: numbers are put into the last one, until it is ended. */

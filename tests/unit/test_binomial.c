@@ -1,6 +1,6 @@
 /* Quantiles of the binomial distribution, against its probabilities by Pascal's rule. */
-#include "stats/binomial.h"
-#include "stats/normal.h"
+#include "stats/distributions/binomial.h"
+#include "stats/distributions/normal.h"
 #include "unit.h"
 
 enum { N = 60 };

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "linalg/blas_threads.h"
-#include "linalg/block_cg.h"
+#include "linalg/iterative/block_cg.h"
 
 /* Solves from 0; the caller frees the solution. */
 static double *solved(struct dense_matrix *m, size_t columns, const double *b,

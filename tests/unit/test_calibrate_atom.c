@@ -2,7 +2,7 @@
 #include "assess/calibrate_private.h"
 #include "likelihood/atom.h"
 #include "random.h"
-#include "stats/student.h"
+#include "stats/distributions/student.h"
 
 enum { N = 3000 };
 

@@ -1,7 +1,7 @@
 #include "unit.h"
 
-#include "stats/chisquare.h"
-#include "stats/normal.h"
+#include "stats/distributions/chisquare.h"
+#include "stats/distributions/normal.h"
 
 struct reference {
   double x;

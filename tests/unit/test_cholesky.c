@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/blas_threads.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 
 enum { N = 70 };
 

@@ -1,5 +1,5 @@
 /* Scores of predictions of classes, against other ways to compute them. */
-#include "stats/classification.h"
+#include "stats/scores/classification.h"
 
 #include "random.h"
 

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "random.h"
-#include "stats/normal.h"
-#include "stats/student.h"
+#include "stats/distributions/normal.h"
+#include "stats/distributions/student.h"
 #include "unit.h"
 
 enum { MODELS = 3 };

@@ -8,7 +8,7 @@
 #include "fixture.h"
 #include "likelihood/scale.h"
 #include "linalg/blas_threads.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "random.h"
 
 enum { N = 30, D = 2, Q = 4 };

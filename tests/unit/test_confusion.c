@@ -1,5 +1,5 @@
 /* Counts of labels against a matrix. */
-#include "stats/classification.h"
+#include "stats/scores/classification.h"
 
 #include "random.h"
 

@@ -1,6 +1,6 @@
 /* Distributions of counts against closed forms, sums of many terms, and finite differences. */
 #include "likelihood/count.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 #include "unit.h"
 
 static const struct gpnn_count_law laws[] = {{INFINITY}, {0.7}, {3}, {40}, {1e6}};

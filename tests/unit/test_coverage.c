@@ -1,6 +1,6 @@
-#include "stats/coverage.h"
+#include "stats/scores/coverage.h"
 
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 #include "unit.h"
 
 static void three_rows_give_what_the_formulas_give_by_hand(void **state)

@@ -3,7 +3,7 @@
  * number fails if it is off by more than 4.5 standard errors.
  */
 #include "linalg/blas_threads.h"
-#include "linalg/probes.h"
+#include "linalg/iterative/probes.h"
 #include "models/inducing/diag/diag.h"
 
 #include "diag.h"

@@ -1,7 +1,7 @@
 /* Predictive distributions against closed forms, and integrals against sums of many terms. */
 #include "likelihood/distribution.h"
-#include "stats/normal.h"
-#include "stats/student.h"
+#include "stats/distributions/normal.h"
+#include "stats/distributions/student.h"
 #include "stats/transform.h"
 #include "unit.h"
 

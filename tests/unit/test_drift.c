@@ -2,7 +2,7 @@
 #include "base/rng.h"
 #include "dataset/drift.h"
 #include "dataset/scores.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 #include "unit.h"
 
 enum { KNOTS = 400 };

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "linalg/dense.h"
-#include "linalg/estimate.h"
+#include "linalg/iterative/estimate.h"
 
 enum { N = 20 };
 

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "linalg/blas_threads.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "models/grid/means.h"
 #include "unit.h"
 

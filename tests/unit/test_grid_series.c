@@ -1,7 +1,7 @@
 /* The series that means of levels follow: against the dense formula, and on simulated series. */
 #include "models/grid/means.h"
 
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "unit.h"
 
 enum { FEW = 6, MANY = 400, BEYOND = 60, SERIES = 100 };

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "kernel/effects.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "models.h"
 #include "models/heldout.h"
 #include "table/schema.h"

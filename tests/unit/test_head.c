@@ -1,8 +1,8 @@
 /* Heads: from a latent function to the distribution of an observation. */
 #include "likelihood/conformal.h"
 #include "likelihood/head.h"
-#include "stats/normal.h"
-#include "stats/student.h"
+#include "stats/distributions/normal.h"
+#include "stats/distributions/student.h"
 #include "unit.h"
 
 static void an_observation_has_the_noise_of_the_parameters_and_its_own(void **state)

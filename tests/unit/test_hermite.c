@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "stats/hermite.h"
+#include "stats/distributions/hermite.h"
 
 /* E Z^(2k) = 1 3 5 ... (2k - 1), and odd powers have expectation zero. */
 static void powers_below_twice_the_nodes_are_exact(void **state)

@@ -6,7 +6,7 @@
 #include "dataset/stored.h"
 #include "kernel/parameters.h"
 #include "linalg/blas_threads.h"
-#include "linalg/panels.h"
+#include "linalg/panels/panels.h"
 #include "models/inducing/collapsed/collapsed.h"
 #include "models/inducing/cross.h"
 #include "models/inducing/inducing.h"

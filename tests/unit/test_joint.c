@@ -6,7 +6,7 @@
 #include "models.h"
 #include "models/joint.h"
 #include "random.h"
-#include "stats/student.h"
+#include "stats/distributions/student.h"
 
 enum { N = 60, D = 2, C = 14, TERMS = 1 + D };
 

@@ -2,9 +2,9 @@
 #include "unit.h"
 
 #include "linalg/blas_threads.h"
-#include "linalg/lanczos.h"
-#include "linalg/probes.h"
-#include "linalg/woodbury.h"
+#include "linalg/factors/woodbury.h"
+#include "linalg/iterative/lanczos.h"
+#include "linalg/iterative/probes.h"
 
 /* The steps that the columns of 'z' take to a residual of 'tolerance'. */
 static struct gpnn_cg_steps steps_of(struct dense_matrix *m, size_t columns, const double *z,

@@ -1,6 +1,6 @@
 /* Learning curves: power laws above a floor. */
 #include "random.h"
-#include "stats/learning_curve.h"
+#include "stats/scores/learning_curve.h"
 #include "unit.h"
 
 enum { SIZES = 5 };

@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "likelihood/logistic.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 /* The expectation as a fine sum over f. */
 static double reference(double sign, double mean, double variance)

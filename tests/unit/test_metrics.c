@@ -1,7 +1,7 @@
 #include "random.h"
-#include "stats/metrics.h"
-#include "stats/normal.h"
-#include "stats/student.h"
+#include "stats/distributions/normal.h"
+#include "stats/distributions/student.h"
+#include "stats/scores/metrics.h"
 #include "unit.h"
 
 static const double levels[] = {0.5, 0.95};

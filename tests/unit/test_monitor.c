@@ -1,7 +1,7 @@
 /* Histories of nights, and limits that chance exceeds once in a thousand nights. */
 #include "assess/monitor.h"
 #include "base/rng.h"
-#include "stats/binomial.h"
+#include "stats/distributions/binomial.h"
 #include "table/stream.h"
 #include "unit.h"
 

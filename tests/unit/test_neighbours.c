@@ -3,8 +3,8 @@
 #include "base/compare.h"
 #include "base/memory.h"
 #include "simulate/neighbours.h"
-#include "stats/chisquare.h"
-#include "stats/normal.h"
+#include "stats/distributions/chisquare.h"
+#include "stats/distributions/normal.h"
 
 static struct gpnn_neighbours *make(struct gpnn_neighbours_options options)
 {

@@ -2,8 +2,8 @@
 #include "base/compare.h"
 #include "random.h"
 #include "simulate/observation.h"
-#include "stats/normal.h"
-#include "stats/student.h"
+#include "stats/distributions/normal.h"
+#include "stats/distributions/student.h"
 #include "unit.h"
 
 enum { N = 100000 };

@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 static void density_is_its_formula(void **state)
 {

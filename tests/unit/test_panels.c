@@ -8,7 +8,7 @@
 #include "base/threads.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
-#include "linalg/panels.h"
+#include "linalg/panels/panels.h"
 
 enum { D = 3 };
 

@@ -1,8 +1,8 @@
 /* PITs of rows, with tied truths and without. */
 #include "random.h"
-#include "stats/normal.h"
-#include "stats/pit.h"
-#include "stats/student.h"
+#include "stats/distributions/normal.h"
+#include "stats/distributions/student.h"
+#include "stats/scores/pit.h"
 #include "unit.h"
 
 /* The largest difference of the values from uniform. */

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "linalg/blas_threads.h"
-#include "linalg/pivoted_cholesky.h"
+#include "linalg/factors/pivoted_cholesky.h"
 
 static enum gpnn_status dense_row(void *context, size_t i, double *row, struct gpnn_error *err)
 {

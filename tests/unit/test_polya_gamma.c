@@ -1,8 +1,8 @@
 #include "unit.h"
 
 #include "base/compare.h"
-#include "stats/hermite.h"
-#include "stats/polya_gamma.h"
+#include "stats/distributions/hermite.h"
+#include "stats/distributions/polya_gamma.h"
 
 /* ---- the density ------------------------------------------------------------------------ */
 

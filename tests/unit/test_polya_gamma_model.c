@@ -3,7 +3,7 @@
 #include "dense.h"
 #include "models/polya_gamma/polya_gamma_private.h"
 #include "random.h"
-#include "stats/polya_gamma.h"
+#include "stats/distributions/polya_gamma.h"
 
 /* ---- data ------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-#include "stats/power_law.h"
+#include "stats/scores/power_law.h"
 #include "unit.h"
 
 static void a_power_law_is_found_exactly(void **state)

@@ -7,7 +7,7 @@
 #include "linalg/blas_threads.h"
 #include "models.h"
 #include "models/predict.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 enum { N = 400, D = 2, C = 60, M = 25 };
 

@@ -1,7 +1,7 @@
 #include "random.h"
 #include "unit.h"
 
-#include "linalg/probes.h"
+#include "linalg/iterative/probes.h"
 
 enum { OUTER = 70, INNER = 9, N = OUTER * INNER };
 

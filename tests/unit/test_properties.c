@@ -14,8 +14,8 @@
 #include "kernel/kernel.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
-#include "linalg/cholesky.h"
-#include "linalg/panels.h"
+#include "linalg/factors/cholesky.h"
+#include "linalg/panels/panels.h"
 #include "models.h"
 #include "models/predict.h"
 

@@ -4,9 +4,9 @@
 
 #include "base/secret.h"
 #include "linalg/blas_threads.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "random.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 #include "stats/privacy.h"
 #include "unit.h"
 

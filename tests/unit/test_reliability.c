@@ -1,5 +1,5 @@
 /* Bins by hand, and the error by chance against its expectation. */
-#include "stats/classification.h"
+#include "stats/scores/classification.h"
 
 #include "random.h"
 

@@ -1,5 +1,5 @@
 /* Areas and curves against counts of all pairs and of all thresholds. */
-#include "stats/classification.h"
+#include "stats/scores/classification.h"
 
 #include "random.h"
 

@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "likelihood/head.h"
 #include "likelihood/scale.h"
-#include "stats/student.h"
+#include "stats/distributions/student.h"
 #include "unit.h"
 
 enum { N = 3000 };

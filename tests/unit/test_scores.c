@@ -4,7 +4,7 @@
 #include "dataset/index/index.h"
 #include "dataset/scores.h"
 #include "dataset/transformed.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 #include "trained.h"
 
 /* ---- learning ------------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 #include "unit.h"
 
-#include "stats/normal.h"
-#include "stats/student.h"
+#include "stats/distributions/normal.h"
+#include "stats/distributions/student.h"
 
 /* From 40-digit evaluations of the incomplete beta function. */
 static void cdf_is_accurate_in_the_tail_and_the_middle(void **state)

@@ -3,7 +3,7 @@
 #include <float.h>
 
 #include "base/compare.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 #include "stats/transform.h"
 
 static const enum gpnn_transform_kind kinds[] = {GPNN_TRANSFORM_LOG, GPNN_TRANSFORM_ASINH,

@@ -4,7 +4,7 @@
 #include "fixture.h"
 #include "models.h"
 #include "models/predict.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 enum { N = 300, D = 2, C = 40, M = 20 };
 

@@ -1,7 +1,7 @@
-#include "linalg/triangular.h"
+#include "linalg/factors/triangular.h"
 
 #include "linalg/blas_threads.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "random.h"
 #include "unit.h"
 

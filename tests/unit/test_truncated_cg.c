@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "linalg/dense.h"
-#include "linalg/truncated_cg.h"
+#include "linalg/iterative/truncated_cg.h"
 
 enum { N = 60, BLOCK = 250 };
 

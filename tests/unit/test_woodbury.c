@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "linalg/blas_threads.h"
-#include "linalg/woodbury.h"
+#include "linalg/factors/woodbury.h"
 
 /* L and D^-1 at random, with holes where 'holes', and the dense L L' + D without them. */
 struct case_of {

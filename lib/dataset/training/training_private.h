@@ -73,8 +73,9 @@ void gpnn_training_release_parts(struct gpnn_training *training);
 /* ---- missing inputs ---- */
 
 /* Fills in what the rows as read lack, by their mean given what they have under a normal
- * distribution of the inputs (stats/incomplete.h), and notes what it was in 'lacks'.  The rows must
- * be mapped.  GPNN_EIO, GPNN_ENOMEM; GPNN_ENUMERIC: numbers are too large for a distribution. */
+ * distribution of the inputs (stats/incomplete.h), and notes what it was in 'lacks'.
+ * The rows must be mapped.  GPNN_EIO, GPNN_ENOMEM; GPNN_ENUMERIC: numbers are too large for a
+ * distribution. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_training_fill_in(struct gpnn_training *training,
                                                        struct gpnn_error *err);
 

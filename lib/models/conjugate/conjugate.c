@@ -8,7 +8,7 @@
 #include "base/threads.h"
 #include "kernel/coefficients.h"
 #include "linalg/arrays.h"
-#include "stats/metrics.h"
+#include "stats/scores/metrics.h"
 #include "vecchia/gls.h"
 #include "vecchia/vecchia.h"
 #include "vecchia/whiten.h"

@@ -8,8 +8,8 @@
 #include "base/memory.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
-#include "linalg/cholesky.h"
-#include "linalg/eigen.h"
+#include "linalg/factors/cholesky.h"
+#include "linalg/factors/eigen.h"
 #include "models/grid/posterior_private.h"
 
 #define MEMORY_FOR_COMPLETE "for the eigenvectors of a grid"

@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "linalg/arrays.h"
 #include "models/grid/posterior_private.h"
-#include "stats/normal.h"
-#include "stats/student.h"
+#include "stats/distributions/normal.h"
+#include "stats/distributions/student.h"
 
 #define MEMORY_FOR "for the posterior of a grid"
 

@@ -8,8 +8,8 @@
 #include "base/memory.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
-#include "linalg/cholesky.h"
-#include "linalg/eigen.h"
+#include "linalg/factors/cholesky.h"
+#include "linalg/factors/eigen.h"
 
 #define MEMORY_FOR "for a root of a factor's covariance"
 

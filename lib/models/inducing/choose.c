@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "linalg/pivoted_cholesky.h"
+#include "linalg/factors/pivoted_cholesky.h"
 
 #define MEMORY_FOR "to choose inducing points"
 

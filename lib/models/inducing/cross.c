@@ -4,7 +4,7 @@
 
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 
 enum gpnn_status gpnn_cross_new(struct gpnn_cross *cross, const struct gpnn_cross_problem *problem,
                                 struct gpnn_error *err)

@@ -95,7 +95,7 @@ void gpnn_cross_fill(const struct gpnn_cross *cross, const struct gpnn_cross_poi
 
 /* Writes to 'factor' (m by m) that of the covariance of the inducing inputs, with 'jitter' times
  * the kernel scale added to its diagonal.  GPNN_ENUMERIC: it is not positive definite even with the
- * jitter of linalg/cholesky.h. */
+ * jitter of linalg/factors/cholesky.h. */
 GPNN_MUST_CHECK enum gpnn_status gpnn_cross_factor(const struct gpnn_cross *cross,
                                                    const struct gpnn_cross_tile *tile,
                                                    double jitter, double *factor,
@@ -131,9 +131,9 @@ struct gpnn_cross_points gpnn_cross_inducing(const struct gpnn_cross *cross);
  * as long as the errors of all of them together stay below GPNN_INDUCING_ERROR of the kernel scale
  * on trial rows; on other rows they are two or three times as large at the most.
  *
- * Rows come in tiles of GPNN_INDUCING_TILE, as panels of gpnn_panels_best() (linalg/panels.h) with
- * a column for each point.  Results of a row depend on nothing else in its tile.
- * Threads: read-only once made.
+ * Rows come in tiles of GPNN_INDUCING_TILE, as panels of gpnn_panels_best()
+ * (linalg/panels/panels.h) with a column for each point.  Results of a row depend on nothing else
+ * in its tile. Threads: read-only once made.
  */
 
 /* A multiple of the lanes of every set of panels, for doubles and for floats. */
@@ -143,7 +143,7 @@ enum { GPNN_INDUCING_TILE = 48 };
 
 struct gpnn_inducing_strip {
   size_t begin, end;  /* columns that are not all zero */
-  double *precise;    /* owned, as linalg/panels.h has strips; NULL: */
+  double *precise;    /* owned, as linalg/panels/panels.h has strips; NULL: */
   float *approximate; /* owned */
 };
 

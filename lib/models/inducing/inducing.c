@@ -9,9 +9,9 @@
 #include "dataset/stored.h"
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
-#include "linalg/panels.h"
-#include "linalg/triangular.h"
+#include "linalg/factors/cholesky.h"
+#include "linalg/factors/triangular.h"
+#include "linalg/panels/panels.h"
 #include "models/inducing/cross.h"
 #include "models/stored_model.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "linalg/panels.h"
+#include "linalg/panels/panels.h"
 #include "linalg/simd.h"
 
 #define MEMORY_FOR "for inducing points"

@@ -14,7 +14,7 @@
 #include "kernel/covariance.h"
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "models/local/local_private.h"
 
 /* Rows whose neighbours are found at once; points of a piece of work; points that these are

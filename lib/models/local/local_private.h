@@ -12,7 +12,7 @@
 
 #include <stdatomic.h>
 
-#include "linalg/panels.h"
+#include "linalg/panels/panels.h"
 #include "models/local/local.h"
 #include "search/search.h"
 
@@ -201,10 +201,10 @@ struct gpnn_local_union {
 };
 
 /*
- * What one thread needs to solve one group; m neighbours, d inputs.  Trapezoids (linalg/panels.h)
- * have a column per neighbour.  Their rows are: one per neighbour; one per row to predict; then,
- * for each member of a family, one for its targets minus the mean function and, if its p
- * coefficients are uncertain, p for their terms.
+ * What one thread needs to solve one group; m neighbours, d inputs.  Trapezoids
+ * (linalg/panels/panels.h) have a column per neighbour.  Their rows are: one per neighbour; one per
+ * row to predict; then, for each member of a family, one for its targets minus the mean function
+ * and, if its p coefficients are uncertain, p for their terms.
  */
 struct gpnn_local_scratch {
   const struct gpnn_panel_set *set; /* determines the layout of trapezoids */

@@ -12,8 +12,8 @@
 #include "likelihood/atom.h"
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
-#include "linalg/panels.h"
+#include "linalg/factors/cholesky.h"
+#include "linalg/panels/panels.h"
 #include "models/local/local_private.h"
 
 /* The solve of one group. */

@@ -9,7 +9,7 @@
 #include "linalg/arrays.h"
 #include "models/polya_gamma/polya_gamma_private.h"
 #include "search/search.h"
-#include "stats/polya_gamma.h"
+#include "stats/distributions/polya_gamma.h"
 
 enum { MOST_PROBE = 2000 };
 

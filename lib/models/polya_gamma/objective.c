@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "linalg/arrays.h"
 #include "models/polya_gamma/polya_gamma_private.h"
-#include "stats/polya_gamma.h"
+#include "stats/distributions/polya_gamma.h"
 
 /* ---- coordinates ------------------------------------------------------------------------ */
 

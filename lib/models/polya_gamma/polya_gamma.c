@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "models/polya_gamma/polya_gamma_private.h"
-#include "stats/polya_gamma.h"
+#include "stats/distributions/polya_gamma.h"
 
 struct polya_gamma {
   size_t n;

@@ -5,7 +5,7 @@
 #include "kernel/kernel.h"
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "linalg/simd.h"
 #include "models/polya_gamma/polya_gamma_private.h"
 

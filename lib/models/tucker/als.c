@@ -7,8 +7,8 @@
 
 #include "base/threads.h"
 #include "linalg/blas.h"
-#include "linalg/cg.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
+#include "linalg/iterative/cg.h"
 
 #define MEMORY_FOR "for least squares on a grid"
 

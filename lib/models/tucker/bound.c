@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
-#include "stats/normal.h"
+#include "linalg/factors/cholesky.h"
+#include "stats/distributions/normal.h"
 
 #define MEMORY_FOR "for a grid of inducing points"
 

@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "dataset/stored.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "linalg/simd.h"
 #include "models/stored_model.h"
 #include "models/tucker/fit.h"

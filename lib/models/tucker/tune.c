@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "linalg/optimize.h"
 
 /* ---- limits -------------------------------------------------------------------------------- */

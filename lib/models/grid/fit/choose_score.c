@@ -13,8 +13,8 @@
 #include "models/grid/fit/fit_private.h"
 #include "models/grid/fit/likelihood.h"
 #include "models/grid/fit/view.h"
-#include "stats/normal.h"
-#include "stats/student.h"
+#include "stats/distributions/normal.h"
+#include "stats/distributions/student.h"
 
 /* ---- cells nearby ---------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
-#include "linalg/eigen.h"
+#include "linalg/factors/eigen.h"
 #include "models/grid/fit/fit_private.h"
 
 /* ---- the covariance of tasks ----------------------------------------------------------------- */

@@ -7,9 +7,9 @@
 #include "base/memory.h"
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "models/grid/fit/fit_private.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 /* ---- coordinates ----------------------------------------------------------------------------- */
 

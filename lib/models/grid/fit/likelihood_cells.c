@@ -9,13 +9,13 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "linalg/blas.h"
-#include "linalg/eigen.h"
-#include "linalg/probes.h"
+#include "linalg/factors/eigen.h"
+#include "linalg/iterative/probes.h"
 #include "models/grid/fit/fit_private.h"
 #include "models/grid/fit/likelihood.h"
 #include "models/grid/root.h"
 #include "models/grid/system/system.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 /* ---- complete grids -------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "linalg/blas.h"
 #include "linalg/blas_threads.h"
-#include "linalg/eigen.h"
+#include "linalg/factors/eigen.h"
 #include "models/grid/system/system_private.h"
 
 #define MEMORY_FOR "for the eigenvectors of a grid's covariance"

@@ -5,8 +5,8 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
-#include "linalg/pivoted_cholesky.h"
-#include "linalg/woodbury.h"
+#include "linalg/factors/pivoted_cholesky.h"
+#include "linalg/factors/woodbury.h"
 #include "models/grid/system/system_private.h"
 
 #define MEMORY_FOR "for the preconditioner of a grid"

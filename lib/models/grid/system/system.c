@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "linalg/block_cg.h"
+#include "linalg/iterative/block_cg.h"
 #include "models/grid/system/system_private.h"
 
 #define MEMORY_FOR "for the covariance of a grid"

@@ -7,8 +7,8 @@
  * where P keeps the observed cells and the kernel scale is part of the first factor's matrix.
  * A is never formed.  Vectors are padded: a number for each cell of the grid, 0 where nothing was
  * observed; M of them as [p][M][q], where p is the number of levels of the first factor and q the
- * product of the others' (the layout of linalg/cg.h with outer = p and inner = q).  Levels without
- * any observation cost nothing in a solve.
+ * product of the others' (the layout of linalg/iterative/cg.h with outer = p and inner = q). Levels
+ * without any observation cost nothing in a solve.
  *
  * Calling sequence: gpnn_grid_system_new(), any of the others, gpnn_grid_system_free().
  * Threads: a system never changes and may be shared; results do not depend on the threads.
@@ -21,7 +21,7 @@
 #include "base/status.h"
 #include "dataset/grid/grid.h"
 #include "kernel/parameters.h"
-#include "linalg/cg.h"
+#include "linalg/iterative/cg.h"
 
 struct gpnn_grid_system;
 

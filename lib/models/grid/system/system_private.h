@@ -225,8 +225,9 @@ enum { GPNN_GRID_PIVOTS = 100, GPNN_GRID_FEW_HOLES = 50 };
 /* Operations of a product with one vector. */
 double gpnn_grid_product_operations(const struct gpnn_grid_cells *cells);
 
-/* How many right-hand sides share their directions at most (linalg/block_cg.h): more save few
- * iterations yet, and what sharing takes grows with their square and is to stay below a product. */
+/* How many right-hand sides share their directions at most (linalg/iterative/block_cg.h): more save
+ * few iterations yet, and what sharing takes grows with their square and is to stay below a
+ * product. */
 size_t gpnn_grid_shared_columns(const struct gpnn_grid_cells *cells);
 
 /* The eigenvalue of the covariance of all cells, without noise, below which a residual of half the

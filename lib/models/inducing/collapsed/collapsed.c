@@ -8,11 +8,11 @@
 #include "base/threads.h"
 #include "linalg/arrays.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
-#include "linalg/eigen.h"
+#include "linalg/factors/cholesky.h"
+#include "linalg/factors/eigen.h"
+#include "linalg/factors/triangular.h"
 #include "linalg/optimize.h"
-#include "linalg/triangular.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 /* Rows that are whitened at a time, and columns of a sum of products that a thread takes. */
 enum { BLOCK = 1024, TILES = BLOCK / GPNN_CROSS_TILE, PANEL = 128 };

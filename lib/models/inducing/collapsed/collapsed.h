@@ -59,7 +59,8 @@ void gpnn_collapsed_free(struct gpnn_collapsed *collapsed);
  * gradient.
  *
  * GPNN_ENUMERIC: the covariance of the inducing inputs is not positive definite even with the
- * jitter of linalg/cholesky.h, or the bound is not finite.  GPNN_ENOMEM.  Nothing has been set.
+ * jitter of linalg/factors/cholesky.h, or the bound is not finite.  GPNN_ENOMEM.  Nothing has been
+ * set.
  */
 GPNN_MUST_CHECK enum gpnn_status
 gpnn_collapsed_bound(struct gpnn_collapsed *collapsed,

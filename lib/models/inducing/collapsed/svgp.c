@@ -9,9 +9,9 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
 #include "linalg/optimize.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 #define MEMORY_FOR "for inducing points"
 

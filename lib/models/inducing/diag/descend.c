@@ -5,8 +5,8 @@
 #include "base/compare.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "linalg/iterative/probes.h"
 #include "linalg/optimize.h"
-#include "linalg/probes.h"
 #include "models/inducing/diag/diag_private.h"
 
 /* Iterations between pilot solutions; norms whose median limits the next one; how far beyond. */

@@ -6,12 +6,12 @@
 
 #include "base/memory.h"
 #include "linalg/blas.h"
-#include "linalg/cg.h"
-#include "linalg/cholesky.h"
-#include "linalg/lanczos.h"
-#include "linalg/triangular.h"
+#include "linalg/factors/cholesky.h"
+#include "linalg/factors/triangular.h"
+#include "linalg/iterative/cg.h"
+#include "linalg/iterative/lanczos.h"
 #include "models/inducing/diag/diag_private.h"
-#include "stats/normal.h"
+#include "stats/distributions/normal.h"
 
 /* For the policy of jitter: B again. */
 struct refilling {

@@ -26,7 +26,7 @@
 
 #include "base/status.h"
 #include "kernel/kernel.h"
-#include "linalg/truncated_cg.h"
+#include "linalg/iterative/truncated_cg.h"
 
 /* Rows and inducing inputs; all arrays are borrowed and outlive the struct gpnn_diag. */
 struct gpnn_diag_problem {
@@ -100,8 +100,8 @@ struct gpnn_diag_batch gpnn_diag_all(const struct gpnn_diag_problem *problem);
  * NULL its derivatives (17.16 to 17.18); of a batch, unbiased estimates of both where its rows are
  * drawn at random.  Takes m^3 + 2 n m^2 operations, and with a gradient as many again.
  *
- * GPNN_ENUMERIC: B is not positive definite even with the jitter of linalg/cholesky.h, or the bound
- * is not finite.  GPNN_ENOMEM.  '*bound' and 'gradient' are then undefined.
+ * GPNN_ENUMERIC: B is not positive definite even with the jitter of linalg/factors/cholesky.h, or
+ * the bound is not finite.  GPNN_ENOMEM.  '*bound' and 'gradient' are then undefined.
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_diag_bound(struct gpnn_diag *diag, const double *point,
                                                  const struct gpnn_diag_batch *batch, double *bound,
@@ -199,7 +199,8 @@ gpnn_diag_estimate(struct gpnn_diag *diag, const double *point, const struct gpn
 /*
  * Estimates the bound itself, for reports: a solution for each row of the batch, to the tolerance
  * of 'solver', gives its variance, and probes the rest: log|B| by stochastic Lanczos quadrature
- * (linalg/lanczos.h), whose small bias does no harm here.  Outcomes as gpnn_diag_estimate().
+ * (linalg/iterative/lanczos.h), whose small bias does no harm here.  Outcomes as
+ * gpnn_diag_estimate().
  */
 GPNN_MUST_CHECK enum gpnn_status gpnn_diag_measure(struct gpnn_diag *diag, const double *point,
                                                    const struct gpnn_diag_batch *batch,

@@ -9,8 +9,8 @@
 
 #include "base/memory.h"
 #include "linalg/blas.h"
-#include "linalg/cg.h"
-#include "linalg/cholesky.h"
+#include "linalg/factors/cholesky.h"
+#include "linalg/iterative/cg.h"
 #include "models/inducing/diag/diag_private.h"
 
 /* Steps of conjugate gradients. */

@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 #include "linalg/blas.h"
-#include "linalg/cholesky.h"
-#include "linalg/probes.h"
+#include "linalg/factors/cholesky.h"
+#include "linalg/iterative/probes.h"
 #include "models/inducing/diag/diag_private.h"
 
 enum { MOST_STEPS = 50, PROBES = 32 };
